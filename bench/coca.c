@@ -324,7 +324,7 @@ static void run(ferry_ctx *ctx, const bench *z, const char *dir)
                    seconds / own, cpu / used,
                    seconds / products * (double)own_products / own, worst);
     }
-    ferry_i_block_free(u);
+    ferry_i_free(u);
     check(ctx, ferry_ctx_set_threads(ctx, 1));
     const double least = bare(z), ours = product_seconds(ctx, z);
     printf("a product, one thread, CPU time: bare accesses %.1f ms; ferry %.1f ms, %.2f "

@@ -56,8 +56,7 @@ int main(int argc, char **argv)
     for (int64_t j = 0; j < k; j++)
         printf(" %.15g", values[j]);
     printf("\n");
-    ferry_i_block_free(bs);
-    ferry_i_block_free(bt);
+    FERRY_FREE(bs, bt);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(t);
     ferry_ctx_free(ctx);

@@ -56,9 +56,7 @@ static double product_rate(ferry_ctx *ctx)
         const double took = ferry_i_clock() - begin;
         if (took < best) best = took;
     }
-    ferry_i_small_free(a);
-    ferry_i_small_free(b);
-    ferry_i_small_free(c);
+    FERRY_FREE(a, b, c);
     return 2.0 * (double)(n * n * n) / best;
 }
 

@@ -214,8 +214,7 @@ static void als(ferry_ctx *ctx, const observed *x)
         if (seconds < best) best = seconds;
     }
     printf("mf sweep, %lld ratings, rank %d: %.2f s\n", (long long)x->x->nnz, K, best);
-    ferry_i_block_free(p);
-    ferry_i_block_free(q);
+    FERRY_FREE(p, q);
 }
 
 int main(int argc, char **argv)

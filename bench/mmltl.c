@@ -77,10 +77,7 @@ static void bench_u_step(ferry_ctx *ctx, const char *peers)
     }
     print_peer("U step, d=2048 m=10 g=50", best, "scipy", peer(peers, "sylvester"), 1000);
     ferry_i_mmltl_work_free(w);
-    ferry_i_block_free(g);
-    ferry_i_block_free(delta);
-    ferry_i_block_free(v);
-    ferry_i_block_free(u);
+    FERRY_FREE(g, delta, v, u);
 }
 
 /* Features 0 .. 1, labels that the first features tell. */
@@ -180,8 +177,7 @@ static void bench_fit(ferry_ctx *ctx)
         took = cpu_seconds() - start;
         if (took < fit) fit = took;
         sweeps = found.sweeps;
-        ferry_i_block_free(g);
-        ferry_i_block_free(delta);
+        FERRY_FREE(g, delta);
     }
     printf("%-52s %10.5f s   dgemm %8.3f s   %7.2f of it (wanted at most 3; %lld sweeps)\n",
            "subspace of mode=ferry, d=4096 n=10000 m=50", fit, gemm, fit / gemm,
@@ -201,10 +197,7 @@ static void bench_fit(ferry_ctx *ctx)
     }
     ferry_i_matrix_free(xs);
     ferry_i_matrix_free(xt);
-    ferry_i_block_free(y);
-    ferry_i_block_free(out);
-    ferry_i_block_free(u);
-    ferry_i_block_free(v);
+    FERRY_FREE(y, out, u, v);
     free(on);
 }
 

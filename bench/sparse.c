@@ -127,8 +127,7 @@ typedef struct bench {
 static void shape(bench *z, int64_t in, int64_t out, int64_t k)
 {
     if (z->b && z->b->rows == in && z->b->k == k) return;
-    ferry_i_block_free(z->b);
-    ferry_i_block_free(z->y);
+    FERRY_FREE(z->b, z->y);
     z->b = block(z->ctx, in, k);
     z->y = block(z->ctx, out, k);
 }
@@ -174,8 +173,7 @@ int main(void)
             printf("%.9f\n", once(&z, name, k));
         (void)fflush(stdout);
     }
-    ferry_i_block_free(z.b);
-    ferry_i_block_free(z.y);
+    FERRY_FREE(z.b, z.y);
     ferry_i_matrix_free(z.x);
     ferry_i_matrix_free(z.indexed);
     ferry_i_matrix_free(z.words);

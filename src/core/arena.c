@@ -2,7 +2,6 @@
  *
  * Structs that the library lends hold many small texts and arrays of different length. Their maker
  * asks here for each, looks once whether all was there, and frees them with one call. */
-#include <string.h>
 
 #include "core/core.h"
 

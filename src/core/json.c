@@ -10,7 +10,6 @@
  * runs with a spare block that is as large as that buffer can become. The first request that gets nothing
  * gets the spare; the text ends there, since it is fed a byte at a time, so nothing else is asked for but what
  * finishes the character at hand, and that jansson checks. */
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <float.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/core.h"

@@ -160,7 +160,7 @@ static ferry_status welcome(ferry_ctx *ctx, struct ferry_ranks *r, char *host,
                 "from those of one process",
                 from, r->host[from], theirs, about);
         ferry_i_parcel_free(&in);
-        FERRY_FREE(theirs);
+        ferry_i_free(theirs);
         theirs = NULL;
     }
     FERRY_HAVE(ctx, sentence = find_stranger(r->size, version, r->host));

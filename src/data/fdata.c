@@ -19,7 +19,6 @@
  * Everything is checked when the file is opened (one pass over the indices and values); from then on it is
  * taken to stay as it is, as any map is. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/json.h"

@@ -3,7 +3,6 @@
  * Parts come in any order and from any file, so what "the same instance" means is decided here
  * and nowhere else: equal ids. Rows without ids are called 1, 2, ..., and joining those with
  * named instances is refused, since a row number of one file says nothing about another's. */
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>

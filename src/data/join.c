@@ -4,7 +4,6 @@
  * parts say about instance i stays true; they only get wider (views: row_of -1, graphs: empty
  * rows, labels: missing). Everything is made aside in a ferry_growth and put in place when
  * nothing can fail any more: a call that fails leaves the domain as it was. */
-#include <string.h>
 
 #include "data/parts.h"
 

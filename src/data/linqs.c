@@ -11,7 +11,6 @@
  * with a warning); words of content have no names; edges count as undirected, whichever way
  * they are cited.
  */
-#include <math.h>
 #include <string.h>
 
 #include "data/fields.h"

@@ -15,7 +15,6 @@
  * less, matio does not say: when memory ran out, malloc has left that in errno.
  */
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <string.h>
 

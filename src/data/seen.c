@@ -4,7 +4,6 @@
  * The text is only parsed here and kept with the domain. Which instances are drawn is
  * decided for every repeat of an evaluation, from its own stream of random numbers; only
  * ids:FILE names them once and for all. */
-#include <math.h>
 #include <string.h>
 
 #include "data/parts.h"

@@ -4,7 +4,6 @@
  * Whether it had a word before is told by an array that holds, for each word, its last entry:
  * one from before the document's first is another document's. So nothing is cleared in
  * between, and a document costs O(its words). */
-#include <string.h>
 
 #include "data/text.h"
 

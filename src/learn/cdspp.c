@@ -25,14 +25,7 @@ enum { MOST = 16384 };
 
 void ferry_i_cdspp_clear(cdspp *c)
 {
-    ferry_i_free(c->lambda);
-    ferry_i_block_free(c->ps);
-    ferry_i_block_free(c->pt);
-    ferry_i_free(c->cls);
-    ferry_i_small_free(c->gs);
-    ferry_i_small_free(c->gt);
-    ferry_i_block_free(c->q);
-    ferry_i_small_free(c->r);
+    FERRY_FREE(c->lambda, c->ps, c->pt, c->cls, c->gs, c->gt, c->q, c->r);
     *c = (cdspp){0};
 }
 
@@ -154,11 +147,7 @@ static ferry_status by_samples(ferry_ctx *ctx, side *s, double alpha)
     /* B^-1 M = X E, d x shared, X being x transposed */
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, s->x, eb, 0, s->bm));
 done:
-    ferry_i_free(sum);
-    ferry_i_small_free(a);
-    ferry_i_small_free(e);
-    ferry_i_small_free(xxy);
-    ferry_i_block_free(eb);
+    FERRY_FREE(sum, a, e, xxy, eb);
     return st;
 }
 
@@ -240,10 +229,7 @@ static ferry_status by_features(ferry_ctx *ctx, side *s, double alpha)
         for (int64_t c = 0; c < s->shared; c++)
             FERRY_ROW(s->bm, i)[c] = FERRY_AT(bm, i, c);
 done:
-    ferry_i_block_free(m);
-    ferry_i_small_free(b);
-    ferry_i_small_free(ms);
-    ferry_i_small_free(bm);
+    FERRY_FREE(m, b, ms, bm);
     return st;
 }
 
@@ -287,8 +273,7 @@ static ferry_status root_of(ferry_ctx *ctx, const ferry_small *g, ferry_small *t
             FERRY_AT(t, i, j) = root * FERRY_AT(q, j, i);
     }
 done:
-    ferry_i_free(w);
-    ferry_i_small_free(q);
+    FERRY_FREE(w, q);
     return st;
 }
 
@@ -353,12 +338,7 @@ static ferry_status join(ferry_ctx *ctx, const side *s, const side *t, int64_t d
     for (int64_t c = 0; c < out->rank; c++)
         turn(out, c);
 done:
-    ferry_i_small_free(ts);
-    ferry_i_small_free(tt);
-    ferry_i_small_free(a);
-    ferry_i_small_free(u);
-    ferry_i_small_free(v);
-    ferry_i_small_free(rs);
+    FERRY_FREE(ts, tt, a, u, v, rs);
     return st;
 }
 
@@ -410,11 +390,7 @@ ferry_status ferry_i_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims,
     s.g = t.g = NULL;
     t.bm = NULL;
 done:
-    ferry_i_free(counts);
-    ferry_i_block_free(s.bm);
-    ferry_i_small_free(s.g);
-    ferry_i_block_free(t.bm);
-    ferry_i_small_free(t.g);
+    FERRY_FREE(counts, s.bm, s.g, t.bm, t.g);
     if (st != FERRY_OK) ferry_i_cdspp_clear(out);
     return st;
 }

@@ -90,9 +90,7 @@ static void fold_clear(fold *f)
 {
     ferry_i_matrix_free(f->in);
     ferry_i_matrix_free(f->out);
-    ferry_i_block_free(f->a);
-    ferry_i_block_free(f->scores);
-    ferry_i_free(f->y);
+    FERRY_FREE(f->a, f->scores, f->y);
 }
 
 static ferry_status fold_new(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *a,

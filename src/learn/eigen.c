@@ -53,9 +53,7 @@ ferry_status ferry_i_eigen_matrix(ferry_ctx *ctx, const ferry_eigen_problem *a,
                 (FERRY_AT(h, i, j) + FERRY_AT(h, j, i)) / 2;
     FERRY_MOVE(*out, h);
 done:
-    ferry_i_block_free(unit);
-    ferry_i_block_free(image);
-    ferry_i_small_free(h);
+    FERRY_FREE(unit, image, h);
     return st;
 }
 
@@ -76,8 +74,7 @@ static ferry_status largest_dense(ferry_ctx *ctx, const ferry_eigen_problem *a, 
             FERRY_ROW(u, i)[c] = FERRY_AT(h, i, a->n - 1 - c);
     }
 done:
-    ferry_i_free(w);
-    ferry_i_small_free(h);
+    FERRY_FREE(w, h);
     return st;
 }
 

@@ -104,8 +104,6 @@ ferry_status ferry_i_elastic_fit(ferry_ctx *ctx, const ferry_matrix *x,
             FERRY_ROW(b, j)[c] = own[j];
     }
 done:
-    ferry_i_free(mean);
-    ferry_i_block_free(xy);
-    ferry_i_small_free(s);
+    FERRY_FREE(mean, xy, s);
     return st;
 }

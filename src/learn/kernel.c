@@ -72,9 +72,7 @@ ferry_status ferry_i_kernel_mul(ferry_ctx *ctx, double gamma, const ferry_matrix
         ferry_e(ctx)->gram(ctx, b, &kc, &rows);
     }
 done:
-    ferry_i_free(xx);
-    ferry_i_block_free(k);
-    ferry_i_block_free(t);
+    FERRY_FREE(xx, k, t);
     return st;
 }
 
@@ -137,8 +135,7 @@ ferry_status ferry_i_kernel_gamma_of(ferry_ctx *ctx, const ferry_matrix *x, doub
     FERRY_TRY(ferry_i_kernel_distances(ctx, some, s));
     FERRY_TRY(ferry_i_kernel_gamma(ctx, s, gamma));
 done:
-    ferry_i_small_free(s);
     ferry_i_matrix_free(some);
-    ferry_i_free(rows);
+    FERRY_FREE(s, rows);
     return st;
 }

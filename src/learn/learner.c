@@ -3,7 +3,6 @@
  * own work is to place instances in a space, and which then need some learner there.
  * Nothing is scaled here: that has happened (learn/scale.h) or is the space's own matter.
  * Scores of all three are comparable within a kind only. */
-#include <math.h>
 #include <string.h>
 
 #include "learn/learner.h"
@@ -68,7 +67,7 @@ static ferry_status learn_ridge(ferry_ctx *ctx, double lambda, const ferry_examp
     }
     FERRY_TRY(ferry_i_ridge_fit_weighted(ctx, e->x, y, e->weight, lambda, &l->w));
 done:
-    ferry_i_block_free(y);
+    ferry_i_free(y);
     return st;
 }
 

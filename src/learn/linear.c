@@ -8,7 +8,6 @@
  * constant feature 1, so it is regularised as well. Several classes are trained one against the
  * rest. linear_newton.c has the solver.
  */
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -245,7 +244,7 @@ ferry_status ferry_i_linear_apply(ferry_ctx *ctx, const ferry_matrix *x, int64_t
         for (int64_t c = 0; c < k; c++)
             FERRY_ROW(out, i)[c] += w[c * (d + 1) + d];
 done:
-    ferry_i_block_free(b);
+    ferry_i_free(b);
     return st;
 }
 

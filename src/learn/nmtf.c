@@ -6,7 +6,6 @@
  * of all factors is m (p1 + views (pa + p2)) and n c numbers, and as much again for the
  * work. */
 #include <math.h>
-#include <string.h>
 
 #include "learn/learn.h"
 #include "learn/nmtf.h"
@@ -21,28 +20,13 @@ static void view_clear(ferry_nmtf_view *v)
     ferry_i_matrix_free(v->rt);
     ferry_i_matrix_free(v->xt);
     ferry_i_matrix_free(v->x);
-    ferry_i_block_free(v->fa);
-    ferry_i_block_free(v->f2);
-    ferry_i_small_free(v->a2);
-    ferry_i_block_free(v->h);
-    ferry_i_block_free(v->p);
-    ferry_i_block_free(v->q);
-    FERRY_FREE(v->fa_sums, v->f2_sums);
+    FERRY_FREE(v->fa, v->f2, v->a2, v->h, v->p, v->q, v->fa_sums, v->f2_sums);
 }
 
 static void group_clear(ferry_nmtf_group *g)
 {
-    ferry_i_block_free(g->f1);
-    ferry_i_small_free(g->a1);
-    ferry_i_small_free(g->aa);
-    ferry_i_block_free(g->fa1);
-    ferry_i_block_free(g->ps);
-    ferry_i_block_free(g->qs);
-    ferry_i_block_free(g->up);
-    ferry_i_block_free(g->down);
-    ferry_i_small_free(g->above);
-    ferry_i_small_free(g->below);
-    FERRY_FREE(g->sums, g->f1_sums);
+    FERRY_FREE(g->f1, g->a1, g->aa, g->fa1, g->ps, g->qs, g->up, g->down, g->above,
+               g->below, g->sums, g->f1_sums);
     ferry_i_nmtf_tiles_free(g->tiles);
 }
 
@@ -54,14 +38,10 @@ void ferry_i_nmtf_free(ferry_nmtf *n)
     for (int64_t g = 0; n->group && g < n->n_groups; g++)
         group_clear(&n->group[g]);
     for (int64_t d = 0; n->domain && d < n->n_domains; d++) {
-        ferry_i_block_free(n->domain[d].g);
-        ferry_i_block_free(n->domain[d].above);
-        ferry_i_block_free(n->domain[d].below);
-        ferry_i_small_free(n->domain[d].k);
-        ferry_i_free(n->domain[d].known);
+        FERRY_FREE(n->domain[d].g, n->domain[d].above, n->domain[d].below, n->domain[d].k,
+                   n->domain[d].known);
     }
-    ferry_i_small_free(n->cc);
-    FERRY_FREE(n->view, n->group, n->domain, n);
+    FERRY_FREE(n->cc, n->view, n->group, n->domain, n);
 }
 
 /* Columns of the widest factor: work shared by all is of this width. */

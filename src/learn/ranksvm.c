@@ -330,12 +330,7 @@ static ferry_status least_squares(ferry_ctx *ctx, ferry_small *f, ferry_small *t
     }
     e->gemm(ctx, false, false, 1, v, ut, 0, &out);
 done:
-    ferry_i_small_free(ut);
-    ferry_i_small_free(v);
-    ferry_i_small_free(u);
-    ferry_i_small_free(qt);
-    ferry_i_small_free(square);
-    ferry_i_free(s);
+    FERRY_FREE(ut, v, u, qt, square, s);
     return st;
 }
 
@@ -362,9 +357,7 @@ static ferry_status fit_threshold(ferry_ctx *ctx, const ferry_block *scores,
     }
     FERRY_TRY(least_squares(ctx, f, t, r->threshold));
 done:
-    ferry_i_small_free(t);
-    ferry_i_small_free(f);
-    ferry_i_free(scratch);
+    FERRY_FREE(t, f, scratch);
     return st;
 }
 
@@ -440,7 +433,7 @@ ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
     FERRY_TRY(fit_threshold(ctx, f, on, r));
     FERRY_MOVE(*out, r);
 done:
-    ferry_i_block_free(f);
+    ferry_i_free(f);
     trainer_clear(&t);
     ferry_i_ranksvm_free(r);
     return st;

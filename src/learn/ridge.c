@@ -37,9 +37,7 @@ typedef struct work {
 
 static void work_clear(work *w)
 {
-    ferry_i_small_free(w->a);
-    FERRY_FREE(w->left, w->my, w->mx);
-    ferry_i_block_free(w->c);
+    FERRY_FREE(w->a, w->left, w->my, w->mx, w->c);
     ferry_i_matrix_free(w->own);
 }
 
@@ -169,7 +167,7 @@ static ferry_status solve(ferry_ctx *ctx, work *w, ferry_block *b)
         for (int64_t j = 0; j < b->k; j++)
             FERRY_ROW(b, i)[j] = FERRY_AT(t, i, j);
 done:
-    ferry_i_small_free(t);
+    ferry_i_free(t);
     return st;
 }
 
@@ -196,7 +194,7 @@ static ferry_status add_pieces(ferry_ctx *ctx, work *w, ferry_block *wt)
         FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, piece, &c, i > 0, wt));
     }
 done:
-    ferry_i_small_free(part);
+    ferry_i_free(part);
     ferry_i_matrix_free(piece);
     return st;
 }
@@ -244,7 +242,7 @@ static ferry_status dual(ferry_ctx *ctx, work *w, ferry_block *wt)
     /* A'V = X'V - m (1'V), and 1'V = 0: lambda 1'V = 1'C - (1'A) A'V = 0. */
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, w->x, w->c, 0, wt));
 done:
-    ferry_i_block_free(s);
+    ferry_i_free(s);
     return st;
 }
 
@@ -288,8 +286,7 @@ ferry_status ferry_i_ridge_fit_weighted(ferry_ctx *ctx, const ferry_matrix *x,
     }
     FERRY_MOVE(*w, result);
 done:
-    ferry_i_free(result);
-    ferry_i_block_free(wt);
+    FERRY_FREE(result, wt);
     work_clear(&job);
     return st;
 }

@@ -5,7 +5,6 @@
  * cells, end_...() or find_...() corrects for those it has not seen. */
 #include "learn/scale.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -115,8 +115,7 @@ ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const doub
     /* The corners, supports of one, always solve, so something was found. */
     if (objective) *objective = best;
 done:
-    ferry_i_small_free(a);
-    ferry_i_small_free(x);
+    FERRY_FREE(a, x);
     return st;
 }
 
@@ -261,8 +260,6 @@ ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const 
     }
     if (objective) *objective = value_at(k, v, w);
 done:
-    FERRY_FREE(s.member, s.in, s.z);
-    ferry_i_small_free(s.a);
-    ferry_i_small_free(s.x);
+    FERRY_FREE(s.member, s.in, s.z, s.a, s.x);
     return st;
 }

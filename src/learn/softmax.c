@@ -46,8 +46,7 @@ done:
 
 static void point_clear(point *p)
 {
-    ferry_i_block_free(p->v);
-    ferry_i_free(p->b);
+    FERRY_FREE(p->v, p->b);
 }
 
 /* <a, b> over weights and constants. */
@@ -273,10 +272,7 @@ ferry_status ferry_i_softmax_fit(ferry_ctx *ctx, double C, double tol,
     }
     FERRY_MOVE(*out, all);
 done:
-    FERRY_FREE(all, q.s);
-    ferry_i_block_free(q.z);
-    ferry_i_block_free(q.p);
-    ferry_i_block_free(q.t);
+    FERRY_FREE(all, q.s, q.z, q.p, q.t);
     point_clear(&w);
     return st;
 }

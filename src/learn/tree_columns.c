@@ -4,7 +4,6 @@
  * waits for memory. Column by column all rows go down a level after the other, and what a
  * level reads is as many runs of neighbouring cells as it has nodes. Cells are in single
  * precision, as the trees of the booster are: the same leaves (booster.c tells why). */
-#include <float.h>
 #include <math.h>
 
 #include "learn/trees.h"

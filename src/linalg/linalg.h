@@ -112,15 +112,15 @@ typedef struct ferry_small {
     double *data; /* element (i, j) is data[i + j * rows] */
 } ferry_small;
 
-ferry_status ferry_i_block_new(ferry_ctx *ctx, int64_t rows, int64_t k,
-                               ferry_block **out); /* zero */
-void ferry_i_block_free(ferry_block *b);
-/* to <- from, which has as many numbers. */
-void ferry_i_block_copy(const ferry_block *from, ferry_block *to);
-/* New, all zero. FERRY_EINVAL when a side is beyond 2^31 - 1. */
+/* New, all zero. Head and numbers are one allocation: FERRY_FREE frees blocks and smalls among other
+ * arrays. FERRY_EINVAL when a side is beyond 2^31 - 1. */
+ferry_status ferry_i_block_new(ferry_ctx *ctx, int64_t rows, int64_t k, ferry_block **out);
 ferry_status ferry_i_small_new(ferry_ctx *ctx, int64_t rows, int64_t cols,
                                ferry_small **out);
+void ferry_i_block_free(ferry_block *b);
 void ferry_i_small_free(ferry_small *s);
+/* to <- from, which has as many numbers. */
+void ferry_i_block_copy(const ferry_block *from, ferry_block *to);
 /* A block looked at as a dense matrix: borrows the numbers, is not to be freed or shared. */
 static inline ferry_matrix ferry_i_block_matrix(const ferry_block *b)
 {

@@ -10,7 +10,6 @@
  * one more text. Nothing in a file is believed before it was checked: memory taken is the
  * file's size plus what its JSON header parses to.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@ void ferry_i_batch_clear(serve_batch *b, int64_t cols)
     b->cols = cols;
     if (b->texts.failed || b->texts.cap > 1 << 20) ferry_i_text_free(&b->texts);
     if (b->x_cap > 1 << 20) { /* one huge request is no reason to keep so much */
-        FERRY_FREE(b->x);
+        ferry_i_free(b->x);
         b->x = NULL;
         b->x_cap = 0;
     }

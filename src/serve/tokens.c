@@ -3,7 +3,6 @@
  * A token is random and long (docs/serve.md makes them with openssl rand), so one SHA-256
  * hides it as well as a slow hash would. Every hash of the file is compared, each in the same
  * time whatever it holds, so that answers do not tell how near a guess was. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,4 @@
 /* What the three ways to write a line share. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

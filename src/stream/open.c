@@ -243,8 +243,7 @@ static ferry_status keep_damaged(ferry_ctx *ctx, const opening *o)
     int64_t n = 0;
 
     for (int i = 1;; i++) {
-        ferry_i_free(name);
-        ferry_i_free(other);
+        FERRY_FREE(name, other);
         other = NULL;
         name = i == 1 ? ferry_i_sprintf("%s.damaged", o->path)
                       : ferry_i_sprintf("%s.damaged.%d", o->path, i);

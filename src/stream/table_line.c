@@ -1,6 +1,5 @@
 /* Lines of CSV (the first one names the columns) and of svmlight. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "data/fields.h"

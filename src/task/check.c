@@ -155,7 +155,7 @@ static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
     warn_of_case(ctx, sorted, m, target, in_t);
     for (int64_t i = 0; (s = ferry_i_task_role(t, FERRY_SOURCE, i)); i++) {
         int64_t both = 0, lone_s = -1, lone_t = -1;
-        FERRY_FREE(in_s);
+        ferry_i_free(in_s);
         FERRY_TRY(classes_of(ctx, t, s, &in_s, &n_s));
         warn_of_case(ctx, sorted, m, s, in_s);
         if (n_s == 0 || n_t == 0) continue;

@@ -97,11 +97,7 @@ ferry_status oracle_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims, 
     if (dims > 0 && out->rank > dims) out->rank = dims;
     FERRY_TRY(leading(ctx, a, w, ds, out));
 done:
-    ferry_i_free(xs);
-    ferry_i_free(xt);
-    ferry_i_free(w);
-    ferry_i_small_free(a);
-    ferry_i_small_free(b);
+    FERRY_FREE(xs, xt, w, a, b);
     if (st != FERRY_OK) ferry_i_cdspp_clear(out);
     return st;
 }

@@ -28,7 +28,6 @@ ferry_status oracle_mmltl_gap(ferry_ctx *ctx, const ferry_mmltl *p, const ferry_
     FERRY_TRY(ferry_i_mmltl_sigma(ctx, e, gap));
     *gap = *gap / sqrt(p->g1) - sqrt(p->g2);
 done:
-    ferry_i_small_free(row);
-    ferry_i_block_free(e);
+    FERRY_FREE(row, e);
     return st;
 }

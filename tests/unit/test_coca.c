@@ -200,7 +200,7 @@ static ferry_status solve(ferry_ctx *ctx, const coca_problem *c, int64_t d, embe
     s.u = u;
     FERRY_TRY(ferry_i_embedding_new(ctx, &s, out, phi));
 done:
-    ferry_i_block_free(u);
+    ferry_i_free(u);
     return st;
 }
 
@@ -224,8 +224,7 @@ static void check_phi(ferry_ctx *ctx, const setting *s, const json_t *root)
         same_columns(vectors->rows, d, vectors->data, full);
         free(full);
     }
-    ferry_i_block_free(vectors);
-    ferry_i_block_free(phi);
+    FERRY_FREE(vectors, phi);
     ferry_i_embedding_free(model);
     free(want);
     free(values);
@@ -260,8 +259,7 @@ static void check_test_rows(ferry_ctx *ctx, const setting *s, const json_t *root
     same_columns(n, d, sum->data, want);
 done:
     ferry_i_embedding_free(model);
-    ferry_i_block_free(sum);
-    ferry_i_block_free(t);
+    FERRY_FREE(sum, t);
     free(want);
 }
 
@@ -315,7 +313,7 @@ static void check_form(ferry_ctx *ctx, const json_t *root, bool sparse,
         assert_ok(ctx, ferry_i_coca_matrix(ctx, &s.c, &h));
         for (int64_t e = 0; e < h->rows * h->cols; e++)
             assert_close(h->data[e], want[e], 1e-8);
-        ferry_i_small_free(h);
+        ferry_i_free(h);
         free(want);
     }
     check_phi(ctx, &s, root);
@@ -342,7 +340,7 @@ static void check_relational(ferry_ctx *ctx, const json_t *root)
     for (int64_t c = 0; c < n; c++)
         assert_close(got[c], values[c], 1e-8);
     same_columns(w->rows, n, z->data, phi);
-    ferry_i_block_free(z);
+    ferry_i_free(z);
     ferry_i_matrix_free(w);
     free(values);
     free(phi);
@@ -387,8 +385,8 @@ static void check_qp(ferry_ctx *ctx, const json_t *root)
     }
     assert_close(f, json_number_value(json_object_get(root, "objective")), 1e-8);
     for (int64_t i = 0; i < p; i++)
-        ferry_i_block_free(phi[i]);
-    ferry_i_small_free(got_k);
+        ferry_i_free(phi[i]);
+    ferry_i_free(got_k);
     free(c);
     free(k);
     free(v);
@@ -499,8 +497,7 @@ static void test_case(void **state)
             assert_close(values[c], case_eigenvalues[c], 1e-8);
         assert_ok(ctx, solve(ctx, &s.c, 3, &model, &phi));
         same_columns(M, 3, phi->data, case_phi);
-        ferry_i_block_free(u);
-        ferry_i_block_free(phi);
+        FERRY_FREE(u, phi);
         ferry_i_embedding_free(model);
         free_setting(&s);
     }
@@ -540,7 +537,7 @@ static void test_is_joined_pca(void **state)
                        s.x[j / 4]->c.x->dense[r * 4 + j % 4];
             assert_close(FERRY_AT(h, i, j), sum / 2, 1e-12);
         }
-    ferry_i_small_free(h);
+    ferry_i_free(h);
     free_setting(&s);
 }
 
@@ -587,12 +584,12 @@ static void test_compression(void **state)
         same_columns(N, 4, phi[how]->data, phi[0]->data);
         for (int e = 0; e < N * 4; e++) /* signs as well */
             assert_close(phi[how]->data[e], phi[0]->data[e], 1e-9);
-        ferry_i_block_free(u);
+        ferry_i_free(u);
         ferry_i_embedding_free(model);
         free_setting(&s);
     }
     for (int how = 0; how < 3; how++)
-        ferry_i_block_free(phi[how]);
+        ferry_i_free(phi[how]);
 }
 
 /* A sparse view is the dense one, shifted in the products; a row that is not there is the
@@ -668,7 +665,7 @@ static void test_operator(void **state)
         assert_ok(ctx, ferry_i_coca_solve(ctx, &s.c, 5, matrix_free, u));
         for (int c = 0; c < 5; c++)
             assert_close(matrix_free[c], dense[c], 1e-9);
-        ferry_i_block_free(u);
+        ferry_i_free(u);
     }
     free_setting(&s);
 }

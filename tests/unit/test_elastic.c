@@ -30,8 +30,7 @@ static void test_by_hand(void **state)
                   ferry_i_elastic_fit(ctx, x, y, cases[c][0], cases[c][1], 100, 1e-12, b));
         assert_close(b->data[0], cases[c][2], 1e-12);
     }
-    ferry_i_block_free(y);
-    ferry_i_block_free(b);
+    FERRY_FREE(y, b);
     ferry_i_matrix_free(x);
 }
 
@@ -93,9 +92,7 @@ static void test_conditions(void **state)
             assert_close(r, b->data[j] > 0 ? lambda * alpha : -lambda * alpha, 1e-9);
     }
     assert_true(zeros > 0 && zeros < D);
-    ferry_i_block_free(y);
-    ferry_i_block_free(b);
-    ferry_i_block_free(again);
+    FERRY_FREE(y, b, again);
     ferry_i_matrix_free(x);
     ferry_i_matrix_free(s);
 }
@@ -123,10 +120,7 @@ static void test_degenerate(void **state)
     assert_ok(ctx, ferry_i_block_new(ctx, 10001, 1, &many));
     assert_fails(ctx, ferry_i_elastic_fit(ctx, wide, y, 0.5, 1, 100, 1e-12, many),
                  FERRY_ENEEDS, "10001 features are too many");
-    ferry_i_block_free(y);
-    ferry_i_block_free(zero);
-    ferry_i_block_free(b);
-    ferry_i_block_free(many);
+    FERRY_FREE(y, zero, b, many);
     ferry_i_matrix_free(x);
     ferry_i_matrix_free(none);
     ferry_i_matrix_free(wide);

@@ -184,12 +184,7 @@ static void check_product(fixture *f, bool trans, ferry_matrix *x, int64_t k, do
         all_close(n, y2->data, y1->data, 1e-12);
     else
         same_bits(n, y2->data, y1->data);
-    ferry_i_block_free(b);
-    ferry_i_block_free(y);
-    ferry_i_block_free(y1);
-    ferry_i_block_free(y2);
-    ferry_i_block_free(again);
-    ferry_i_block_free(again2);
+    FERRY_FREE(b, y, y1, y2, again, again2);
     ferry_i_matrix_free(plain);
 }
 
@@ -258,10 +253,7 @@ static void check_large_product(fixture *f, bool trans, const ferry_matrix *x, i
     product(f->two, trans, 1.5, x, b, -0.5, y2);
     all_close(y->rows * k, y1->data, y->data, 1e-13);
     same_bits(y->rows * k, y2->data, y1->data);
-    ferry_i_block_free(b);
-    ferry_i_block_free(y);
-    ferry_i_block_free(y1);
-    ferry_i_block_free(y2);
+    FERRY_FREE(b, y, y1, y2);
 }
 
 /* Large enough for packed panels of B and Y (the first shape) and for blocks of B (the
@@ -307,15 +299,9 @@ static void test_instruction_sets(void **state)
             f->one->isa = best;
             same_bits(65 * k, got->data, want->data);
             same_bits(33 * k, tgot->data, twant->data);
-            ferry_i_block_free(got);
-            ferry_i_block_free(tgot);
-            ferry_i_block_free(want);
-            ferry_i_block_free(twant);
+            FERRY_FREE(got, tgot, want, twant);
         }
-        ferry_i_block_free(b);
-        ferry_i_block_free(y);
-        ferry_i_block_free(tb);
-        ferry_i_block_free(ty);
+        FERRY_FREE(b, y, tb, ty);
         ferry_i_matrix_free(x);
     }
 }
@@ -353,10 +339,7 @@ static void check_grams(fixture *f, ferry_matrix *x)
         assert_ok(ctx, ferry_e(ctx)->xtx(ctx, x, ch));
         all_close(x->cols * x->cols, ch->data, cr->data, 1e-13);
     }
-    ferry_i_small_free(rr);
-    ferry_i_small_free(rh);
-    ferry_i_small_free(cr);
-    ferry_i_small_free(ch);
+    FERRY_FREE(rr, rh, cr, ch);
     ferry_i_matrix_free(plain);
 }
 
@@ -412,8 +395,7 @@ static void test_sddmm(void **state)
         all_close(x->nnz, got, want, 1e-12);
         free(want);
         free(got);
-        ferry_i_block_free(b);
-        ferry_i_block_free(c);
+        FERRY_FREE(b, c);
         ferry_i_matrix_free(x);
     }
 }
@@ -454,11 +436,9 @@ static void test_masked(void **state)
         ferry_e(f->ref)->masked(f->ref, x, a, c, NULL, d[2]);
         assert_memory_equal(d[2]->data, d[0]->data, bytes);
         for (int i = 0; i < 3; i++) {
-            ferry_i_block_free(n[i]);
-            ferry_i_block_free(d[i]);
+            FERRY_FREE(n[i], d[i]);
         }
-        ferry_i_block_free(a);
-        ferry_i_block_free(c);
+        FERRY_FREE(a, c);
         ferry_i_matrix_free(x);
     }
 }
@@ -512,10 +492,10 @@ static void test_ridge_rows(void **state)
                   ferry_e(f->ref)->ridge_rows(f->ref, x, q, 0.5, round % 2, p[2], NULL));
         assert_memory_equal(p[2]->data, p[0]->data, bytes);
         for (int i = 0; i < 3; i++) {
-            ferry_i_block_free(p[i]);
+            ferry_i_free(p[i]);
             free(gain[i]);
         }
-        ferry_i_block_free(q);
+        ferry_i_free(q);
         ferry_i_matrix_free(x);
     }
 }
@@ -532,10 +512,7 @@ static void check_gram(fixture *f, int64_t rows, int64_t p, int64_t q)
     all_close(p * q, got->data, want->data, 1e-12);
     ferry_e(f->two)->gram(f->two, b, c, got);
     all_close(p * q, got->data, want->data, 1e-12);
-    ferry_i_block_free(b);
-    ferry_i_block_free(c);
-    ferry_i_small_free(want);
-    ferry_i_small_free(got);
+    FERRY_FREE(b, c, want, got);
 }
 
 static void check_bmul(fixture *f, int64_t rows, int64_t p, int64_t q, bool trans,
@@ -550,11 +527,7 @@ static void check_bmul(fixture *f, int64_t rows, int64_t p, int64_t q, bool tran
     ferry_e(f->two)->bmul(f->two, ab[0], b, s, trans, ab[1], two);
     all_close(rows * q, got->data, y->data, 1e-13);
     all_close(rows * q, two->data, got->data, 1e-12);
-    ferry_i_block_free(b);
-    ferry_i_block_free(y);
-    ferry_i_block_free(got);
-    ferry_i_block_free(two);
-    ferry_i_small_free(s);
+    FERRY_FREE(b, y, got, two, s);
 }
 
 static void test_block_products(void **state)
@@ -589,7 +562,7 @@ static void check_bsums(fixture *f, int64_t rows, int64_t k)
     free(want);
     free(one);
     free(two);
-    ferry_i_block_free(b);
+    ferry_i_free(b);
 }
 
 static void check_elementwise(fixture *f, int64_t rows, int64_t k, const double *ab)
@@ -614,12 +587,9 @@ static void check_elementwise(fixture *f, int64_t rows, int64_t k, const double 
         ferry_e(f->two)->bscale(f->two, two, (ferry_axis)axis, factor->data);
         all_close(n, got->data, c->data, 1e-15);
         same_bits(n, got->data, two->data);
-        ferry_i_block_free(factor);
+        ferry_i_free(factor);
     }
-    ferry_i_block_free(b);
-    ferry_i_block_free(c);
-    ferry_i_block_free(got);
-    ferry_i_block_free(two);
+    FERRY_FREE(b, c, got, two);
 }
 
 static void test_block_loops(void **state)
@@ -661,11 +631,7 @@ static void check_mulup(fixture *f, int64_t rows, int64_t k, double exponent)
         assert_true(isfinite(got->data[e]));
         assert_true(got->data[e] == 0 || got->data[e] >= tiny);
     }
-    ferry_i_block_free(b);
-    ferry_i_block_free(n);
-    ferry_i_block_free(d);
-    ferry_i_block_free(got);
-    ferry_i_block_free(two);
+    FERRY_FREE(b, n, d, got, two);
 }
 
 static void test_multiplicative_update(void **state)
@@ -690,10 +656,7 @@ static void check_gemm(fixture *f, int64_t m, int64_t n, int64_t inner, int roun
     ferry_e(f->ref)->gemm(f->ref, ta, tb, ab[0], a, b, ab[1], c);
     ferry_e(f->two)->gemm(f->two, ta, tb, ab[0], a, b, ab[1], got);
     all_close(m * n, got->data, c->data, 1e-13);
-    ferry_i_small_free(a);
-    ferry_i_small_free(b);
-    ferry_i_small_free(c);
-    ferry_i_small_free(got);
+    FERRY_FREE(a, b, c, got);
 }
 
 static void test_gemm(void **state)
@@ -712,7 +675,7 @@ static ferry_small *random_spd(fixture *f, int64_t n, double shift)
     ferry_e(f->ref)->gemm(f->ref, true, false, 1, c, c, 0, a);
     for (int64_t i = 0; i < n; i++)
         FERRY_AT(a, i, i) += shift;
-    ferry_i_small_free(c);
+    ferry_i_free(c);
     return a;
 }
 
@@ -729,8 +692,7 @@ static double residual(fixture *f, const ferry_small *a, const double *d,
     ferry_e(f->ref)->gemm(f->ref, false, tb, 1, ad, b, -1, out);
     for (int64_t e = 0; e < out->rows * out->cols; e++)
         worst = fmax(worst, fabs(out->data[e]));
-    ferry_i_small_free(ad);
-    ferry_i_small_free(out);
+    FERRY_FREE(ad, out);
     return worst;
 }
 
@@ -744,7 +706,7 @@ static double off_orthonormal(fixture *f, const ferry_small *q)
     for (int64_t j = 0; j < g->cols; j++)
         for (int64_t i = 0; i < g->rows; i++)
             worst = fmax(worst, fabs(FERRY_AT(g, i, j) - (i == j)));
-    ferry_i_small_free(g);
+    ferry_i_free(g);
     return worst;
 }
 
@@ -767,9 +729,7 @@ static void test_eigh(void **state)
         }
         all_close(n, w[1], w[0], 1e-12);
         all_close(n * n, q[1]->data, q[0]->data, 1e-7); /* gaps between values are random */
-        ferry_i_small_free(a);
-        ferry_i_small_free(q[0]);
-        ferry_i_small_free(q[1]);
+        FERRY_FREE(a, q[0], q[1]);
     }
 }
 
@@ -800,17 +760,11 @@ static void test_eigh2(void **state)
             for (int64_t j = 0; j < n; j++)
                 for (int64_t i = 0; i < n; i++)
                     assert_close(FERRY_AT(ax, i, j), FERRY_AT(bx, i, j) * w[e][j], 1e-10);
-            ferry_i_small_free(ax);
-            ferry_i_small_free(bb);
-            ferry_i_small_free(bx);
-            ferry_i_small_free(eye);
+            FERRY_FREE(ax, bb, bx, eye);
         }
         all_close(n, w[1], w[0], 1e-11);
         all_close(n * n, x[1]->data, x[0]->data, 1e-6);
-        ferry_i_small_free(a);
-        ferry_i_small_free(b);
-        ferry_i_small_free(x[0]);
-        ferry_i_small_free(x[1]);
+        FERRY_FREE(a, b, x[0], x[1]);
     }
 }
 
@@ -831,14 +785,13 @@ static void check_svd(fixture *f, ferry_small *a, bool full_rank)
         assert_true(off_orthonormal(f, v[e]) < 1e-12);
         for (int64_t i = 1; i < r; i++)
             assert_true(s[e][i - 1] >= s[e][i]);
-        ferry_i_small_free(c);
+        ferry_i_free(c);
     }
     all_close(r, s[1], s[0], 1e-12);
     if (full_rank) all_close(m * r, u[1]->data, u[0]->data, 1e-7);
     if (full_rank) all_close(n * r, v[1]->data, v[0]->data, 1e-7);
     for (int e = 0; e < 2; e++) {
-        ferry_i_small_free(u[e]);
-        ferry_i_small_free(v[e]);
+        FERRY_FREE(u[e], v[e]);
     }
 }
 
@@ -849,7 +802,7 @@ static void test_svd(void **state)
     for (int round = 0; round < 60; round++) {
         ferry_small *a = random_small(f, pick(f), sizes[round % FERRY_COUNT(sizes)]);
         check_svd(f, a, true);
-        ferry_i_small_free(a);
+        ferry_i_free(a);
     }
     for (int wide = 0; wide < 2; wide++) { /* rank 2 and rank 0 */
         ferry_small *p = random_small(f, wide ? 6 : 9, 2),
@@ -858,9 +811,7 @@ static void test_svd(void **state)
         check_svd(f, a, false);
         ferry_e(f->ref)->gemm(f->ref, false, false, 1, p, q, 0, a);
         check_svd(f, a, false);
-        ferry_i_small_free(a);
-        ferry_i_small_free(p);
-        ferry_i_small_free(q);
+        FERRY_FREE(a, p, q);
     }
 }
 
@@ -884,8 +835,7 @@ static void check_qr(fixture *f, const ferry_small *a, bool full_rank)
     if (full_rank) all_close(a->rows * a->cols, q[1]->data, q[0]->data, 1e-10);
     if (full_rank) all_close(a->cols * a->cols, r[1]->data, r[0]->data, 1e-11);
     for (int e = 0; e < 2; e++) {
-        ferry_i_small_free(q[e]);
-        ferry_i_small_free(r[e]);
+        FERRY_FREE(q[e], r[e]);
     }
 }
 
@@ -897,11 +847,11 @@ static void test_qr(void **state)
         const int64_t n = sizes[round % FERRY_COUNT(sizes)];
         ferry_small *a = random_small(f, n + pick(f), n);
         check_qr(f, a, true);
-        ferry_i_small_free(a);
+        ferry_i_free(a);
     }
     ferry_small *zero = new_small(f, 5, 3);
     check_qr(f, zero, false);
-    ferry_i_small_free(zero);
+    ferry_i_free(zero);
 }
 
 static void check_chol(fixture *f, int64_t n, int64_t columns)
@@ -923,15 +873,7 @@ static void check_chol(fixture *f, int64_t n, int64_t columns)
     all_close(n * columns, b->data, wb->data, 1e-11);
     assert_ok(f->two, ferry_e(f->two)->solve(f->two, lu, general)); /* the third way */
     all_close(n * columns, general->data, want->data, 1e-10);
-    ferry_i_small_free(a);
-    ferry_i_small_free(l);
-    ferry_i_small_free(lr);
-    ferry_i_small_free(x);
-    ferry_i_small_free(want);
-    ferry_i_small_free(lu);
-    ferry_i_small_free(general);
-    ferry_i_block_free(b);
-    ferry_i_block_free(wb);
+    FERRY_FREE(a, l, lr, x, want, lu, general, b, wb);
 }
 
 static void check_solve(fixture *f, int64_t n, int64_t columns)
@@ -944,13 +886,10 @@ static void check_solve(fixture *f, int64_t n, int64_t columns)
         x[e] = copy_small(f, b);
         assert_ok(ctx, ferry_e(ctx)->solve(ctx, c, x[e]));
         assert_true(residual(f, a, NULL, x[e], false, b) < 1e-9);
-        ferry_i_small_free(c);
+        ferry_i_free(c);
     }
     all_close(n * columns, x[1]->data, x[0]->data, 1e-8);
-    ferry_i_small_free(a);
-    ferry_i_small_free(b);
-    ferry_i_small_free(x[0]);
-    ferry_i_small_free(x[1]);
+    FERRY_FREE(a, b, x[0], x[1]);
 }
 
 static void test_solves(void **state)
@@ -978,14 +917,9 @@ static void check_sylvester(fixture *f, int64_t m, int64_t n)
         ferry_small *p = copy_small(f, a), *q = copy_small(f, b), *y = copy_small(f, c);
         assert_ok(ctx, ferry_e(ctx)->sylvester(ctx, p, q, y));
         all_close(m * n, y->data, x->data, 1e-10);
-        ferry_i_small_free(p);
-        ferry_i_small_free(q);
-        ferry_i_small_free(y);
+        FERRY_FREE(p, q, y);
     }
-    ferry_i_small_free(a);
-    ferry_i_small_free(b);
-    ferry_i_small_free(x);
-    ferry_i_small_free(c);
+    FERRY_FREE(a, b, x, c);
 }
 
 static void test_sylvester(void **state)
@@ -1026,9 +960,7 @@ static void test_breakdowns(void **state)
         assert_fails(ctx, engine->svd(ctx, a, b, w, c), FERRY_ENUMERIC, "not finite");
         assert_fails(ctx, engine->chol(ctx, a), FERRY_ENUMERIC,
                      "positive definite (row 2)");
-        ferry_i_small_free(a);
-        ferry_i_small_free(b);
-        ferry_i_small_free(c);
+        FERRY_FREE(a, b, c);
     }
 }
 
@@ -1120,7 +1052,7 @@ static void check_eigs(ferry_ctx *ctx, spectrum *s, int64_t k, int64_t top)
         assert_close(norm, 1, 1e-10);
         assert_true(most > 0);
     }
-    ferry_i_block_free(v);
+    ferry_i_free(v);
 }
 
 static void test_eigs(void **state)
@@ -1182,8 +1114,7 @@ static void test_eigs_same_bits(void **state)
                   ferry_e(f->one)->eigs(f->one, 400, reflected, &s, 6, 0, w2, again));
         same_bits(6, w, w2);
         same_bits(2400, v->data, again->data);
-        ferry_i_block_free(v);
-        ferry_i_block_free(again);
+        FERRY_FREE(v, again);
     }
 }
 
@@ -1201,7 +1132,7 @@ static void test_eigs_operator_fails(void **state)
         s.fail_at = 3;
         assert_fails(ctx, ferry_e(ctx)->eigs(ctx, s.n, reflected, &s, 4, 0, w, v),
                      FERRY_ECANCELLED, "operator stops");
-        ferry_i_block_free(v);
+        ferry_i_free(v);
     }
     check_eigs(f->one, &s, 4, 1); /* the lock is free again */
 }
@@ -1242,13 +1173,7 @@ static ferry_status everything_that_allocates(ferry_ctx *ctx, void *arg)
     FERRY_TRY(e->sylvester(ctx, a, b, v));
     FERRY_TRY(e->eigs(ctx, ((spectrum *)arg)->n, reflected, arg, 2, 0, w, vectors));
 done:
-    ferry_i_small_free(a);
-    ferry_i_small_free(b);
-    ferry_i_small_free(u);
-    ferry_i_small_free(v);
-    ferry_i_block_free(vectors);
-    ferry_i_block_free(in);
-    ferry_i_block_free(out);
+    FERRY_FREE(a, b, u, v, vectors, in, out);
     ferry_i_matrix_free(x);
     return st;
 }
@@ -1300,8 +1225,7 @@ static void test_blas_core(void **state)
     for (int i = 0; i < 3; i++) {
         ferry_small *a = random_small(f, 3, 3), *c = random_small(f, 3, 3);
         ferry_e(f->one)->gemm(f->one, false, false, 1, a, a, 0, c);
-        ferry_i_small_free(a);
-        ferry_i_small_free(c);
+        FERRY_FREE(a, c);
     }
     assert_int_equal(lines, wanted[0] && strcmp(core, wanted) != 0);
 }

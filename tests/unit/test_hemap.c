@@ -398,8 +398,7 @@ static void test_beta_2(void **state)
     assert_ok(ctx, ferry_i_hemap_spectral(ctx, &p, 3, values, bt, bs, &rank));
     for (int i = 0; i < 3 * N; i++)
         assert_close(bt->data[i], bs->data[i], 1e-10);
-    ferry_i_block_free(bs);
-    ferry_i_block_free(bt);
+    FERRY_FREE(bs, bt);
 }
 
 /* Eigenpairs of A written out: A b = l b and b'b = 1, on whichever side they were found
@@ -439,9 +438,7 @@ static void check_sides(ferry_ctx *ctx, int64_t n, int64_t m, int64_t d)
         }
         assert_close(norm, 1, 1e-10);
     }
-    ferry_i_block_free(bs);
-    ferry_i_block_free(bt);
-    ferry_i_small_free(a);
+    FERRY_FREE(bs, bt, a);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(t);
 }

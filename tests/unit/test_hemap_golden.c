@@ -84,7 +84,7 @@ static void check_factors(ferry_ctx *ctx, const hemap_problem *p, const json_t *
         }
     ferry_i_matrix_free(wa);
     ferry_i_matrix_free(f);
-    ferry_i_small_free(a);
+    ferry_i_free(a);
 }
 
 /* All eigenvalues: those beyond the rank are 0. */
@@ -102,8 +102,7 @@ static void check_values(ferry_ctx *ctx, const hemap_problem *p, const json_t *j
     assert_true(rank <= q);
     for (int64_t i = 0; i < 2 * n; i++)
         assert_close(values[i], at(j, "eigenvalues", i), 1e-8);
-    ferry_i_block_free(bs);
-    ferry_i_block_free(bt);
+    FERRY_FREE(bs, bt);
 }
 
 static void check_exact(ferry_ctx *ctx, const hemap_problem *p, const json_t *j)
@@ -120,8 +119,7 @@ static void check_exact(ferry_ctx *ctx, const hemap_problem *p, const json_t *j)
     assert_close(trace, number(j, "trace_exact_constraint_k2"), 1e-6);
     assert_close(ferry_i_hemap_objective(p, trace), number(j, "G_exact_constraint_k2"),
                  1e-6);
-    ferry_i_block_free(bs);
-    ferry_i_block_free(bt);
+    FERRY_FREE(bs, bt);
 }
 
 static void check_spectral(ferry_ctx *ctx, const char *name)
@@ -153,8 +151,7 @@ static void check_spectral(ferry_ctx *ctx, const char *name)
     check_exact(ctx, &p, j);
     ferry_i_matrix_free(ws);
     ferry_i_matrix_free(wt);
-    ferry_i_block_free(bs);
-    ferry_i_block_free(bt);
+    FERRY_FREE(bs, bt);
     ferry_i_matrix_free(cs);
     ferry_i_matrix_free(ct);
     ferry_i_matrix_free(s);
@@ -205,8 +202,7 @@ static void test_golden_permutation(void **state)
     for (int64_t i = 0; i < 3; i++)
         assert_close(values[i], at(j, "eigenvalues_after", i), 1e-8);
     check_halves(bt, bs, wt, ws);
-    ferry_i_block_free(bs);
-    ferry_i_block_free(bt);
+    FERRY_FREE(bs, bt);
     ferry_i_matrix_free(ps);
     ferry_i_matrix_free(ws);
     ferry_i_matrix_free(wt);
@@ -259,10 +255,7 @@ static void test_golden_paired(void **state)
             dot += FERRY_AT(v, i, k) * wv->dense[i * 2 + k];
         assert_close(fabs(dot), 1, 1e-10); /* then b_T = T v_T and b_S = S v_S agree too */
     }
-    ferry_i_small_free(v);
-    ferry_i_small_free(c);
-    ferry_i_small_free(ks);
-    ferry_i_small_free(kt);
+    FERRY_FREE(v, c, ks, kt);
     ferry_i_matrix_free(wv);
     ferry_i_matrix_free(cross);
     ferry_i_matrix_free(s);
@@ -373,8 +366,7 @@ static void test_golden_bridge(void **state)
         assert_close(pyv->data[i], wyv->dense[i], 1e-12);
     for (int64_t i = 0; i < wyx->rows * wyx->cols; i++)
         assert_close(pyx->data[i], wyx->dense[i], 1e-12);
-    ferry_i_block_free(pyx);
-    ferry_i_block_free(pyv);
+    FERRY_FREE(pyx, pyv);
     ferry_i_matrix_free(wyx);
     ferry_i_matrix_free(pvx);
     ferry_i_matrix_free(wyv);
@@ -401,8 +393,7 @@ static void test_golden_ridge(void **state)
     assert_ok(ctx, ferry_i_linear_apply(ctx, q, 1, w, out));
     for (int64_t i = 0; i < q->rows; i++)
         assert_close(out->data[i], at(j, "pred", i), 1e-10);
-    ferry_i_block_free(out);
-    ferry_i_free(w);
+    FERRY_FREE(out, w);
     ferry_i_matrix_free(q);
     ferry_i_matrix_free(x);
     json_decref(j);

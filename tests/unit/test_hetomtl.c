@@ -292,8 +292,7 @@ static void slow_codes(ferry_ctx *ctx, const codes *c, int64_t out, double alpha
             f[p] += dot * FERRY_AT(y, a, p);
         a++;
     }
-    ferry_i_small_free(m);
-    ferry_i_small_free(y);
+    FERRY_FREE(m, y);
 }
 
 /* The scores, and the alpha that leaving each row out would choose. */

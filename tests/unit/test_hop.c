@@ -126,7 +126,7 @@ static void test_gp(void **state)
     for (int i = 0; i < 3; i++)
         assert_close(f->data[2 * i + 1], gated[i], 1e-7);
     ferry_i_gp_free(m);
-    ferry_i_block_free(f);
+    ferry_i_free(f);
     ferry_i_matrix_free(p);
     ferry_i_matrix_free(l);
     ferry_i_matrix_free(t);

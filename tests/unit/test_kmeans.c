@@ -74,8 +74,7 @@ static void test_clouds(void **state)
     assert_ok(ctx, group_rows(ctx, x, true, 3, 5, 100, &rng, again, centres, &as_csr));
     assert_memory_equal(group, again, sizeof group);
     assert_close(as_csr, inertia, 1e-9 * inertia);
-    ferry_i_block_free(x);
-    ferry_i_block_free(centres);
+    FERRY_FREE(x, centres);
 }
 
 /* Fewer distinct points than groups: no group stays empty. */

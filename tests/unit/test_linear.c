@@ -135,7 +135,7 @@ static void test_logreg_numbers(void **state)
     assert_ok(ctx, ferry_i_linear_scores(ctx, m, x, s));
     for (int64_t e = 0; e < 6; e++)
         assert_close(s->data[e], p[e], 1e-4);
-    ferry_i_block_free(s);
+    ferry_i_free(s);
     check(m, 0, 12, three_w);
     o.balanced = true;
     check(fit(ctx, &o, x, 2, two, NULL), 4, 4, even2);
@@ -234,7 +234,7 @@ static void test_separable(void **state)
             assert_true((s->data[2 * i + 1] > s->data[2 * i]) == (y[i] == 1));
         if (kinds[r] == FERRY_LINEAR_LOGREG)
             assert_close(s->data[0] + s->data[1], 1, 1e-15);
-        ferry_i_block_free(s);
+        ferry_i_free(s);
         ferry_i_linear_free(m);
     }
     ferry_i_matrix_free(x);
@@ -260,7 +260,7 @@ static void test_empty_classes(void **state)
             assert_true(isfinite(FERRY_ROW(s, i)[1]) && isfinite(FERRY_ROW(s, i)[3]));
             if (r == 1) assert_close(FERRY_ROW(s, i)[1] + FERRY_ROW(s, i)[3], 1, 1e-15);
         }
-        ferry_i_block_free(s);
+        ferry_i_free(s);
         ferry_i_linear_free(m);
     }
     ferry_i_matrix_free(x);
@@ -279,7 +279,7 @@ static void test_one_class(void **state)
         ferry_block *s = scores(ctx, m, x);
         assert_true(s->data[1] > s->data[0] && s->data[1] > s->data[2]);
         assert_close(s->data[1], r == 0 ? 0 : 1, 0);
-        ferry_i_block_free(s);
+        ferry_i_free(s);
         ferry_i_linear_free(m);
     }
     ferry_i_matrix_free(x);
@@ -322,12 +322,12 @@ static void test_probabilities_far_out(void **state)
     assert_close(s->data[1], 0, 0);
     for (int64_t c = 0; c < 3; c++) /* all three are sure */
         assert_close(s->data[3 + c], 1.0 / 3, 1e-15);
-    ferry_i_block_free(s);
+    ferry_i_free(s);
     m.sets = true;
     s = scores(ctx, &m, x);
     assert_close(s->data[0], 0, 0);
     assert_close(s->data[3], 1, 0);
-    ferry_i_block_free(s);
+    ferry_i_free(s);
     ferry_i_matrix_free(x);
 }
 
@@ -357,7 +357,7 @@ static void test_sets(void **state)
         assert_ok(ctx, ferry_i_linear_fit_sets(ctx, &o, x, 3, on, &alone));
         assert_close(m->w[3], alone->w[3], 1e-6);
         ferry_i_linear_free(alone);
-        ferry_i_block_free(s);
+        ferry_i_free(s);
         ferry_i_linear_free(m);
     }
     ferry_i_matrix_free(x);
@@ -605,7 +605,7 @@ static ferry_status body(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_i_block_new(ctx, 4, m->k, &s));
     FERRY_TRY(ferry_i_linear_scores(ctx, m, c->x, s));
 done:
-    ferry_i_block_free(s);
+    ferry_i_free(s);
     ferry_i_linear_free(m);
     return st;
 }

@@ -288,11 +288,7 @@ static void test_blocks(void **state)
     FERRY_ROW(b, 2)[1] = 7;
     FERRY_AT(s, 1, 2) = 8;
     assert_true(b->data[7] == 7 && s->data[5] == 8);
-    ferry_i_block_free(b);
-    ferry_i_block_free(c);
-    ferry_i_small_free(s);
-    ferry_i_block_free(NULL);
-    ferry_i_small_free(NULL);
+    FERRY_FREE(b, c, s, NULL, NULL);
 }
 
 static void test_fix_sign(void **state)
@@ -343,8 +339,7 @@ done:
     ferry_i_matrix_free(z);
     ferry_i_matrix_free(t);
     ferry_i_matrix_free(dense);
-    ferry_i_block_free(b);
-    ferry_i_small_free(s);
+    FERRY_FREE(b, s);
     return st;
 }
 

@@ -139,7 +139,7 @@ static void test_box(void **state)
     assert_close(w[2], 1.5, 1e-12);
     assert_close(w[1], 0, 0);
     assert_close(w[0], 2.5 / 4, 1e-12);
-    ferry_i_small_free(h);
+    ferry_i_free(h);
 }
 
 /* ---- extraction ---- */

@@ -344,7 +344,7 @@ static void test_lambda(void **state)
             for (int64_t a = 0; a < p; a++)
                 assert_close(lambda[a], at(get(one, key[s]), a), 1e-8);
         }
-        ferry_i_small_free(h);
+        ferry_i_free(h);
     }
     json_decref(j);
 }

@@ -713,8 +713,7 @@ static void test_trees(void **state)
     ferry_i_matrix_free(x);
     ferry_i_matrix_free(far);
     ferry_i_matrix_free(csr);
-    ferry_i_block_free(s);
-    ferry_i_block_free(t);
+    FERRY_FREE(s, t);
 }
 
 /* One thread: the problems are tiny, and starting threads would take most of the time. */

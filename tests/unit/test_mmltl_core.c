@@ -59,8 +59,7 @@ static void clear(fixture *f)
     ferry_i_matrix_free(f->xs);
     ferry_i_matrix_free(f->xt);
     ferry_i_matrix_free(f->both);
-    ferry_i_block_free(f->g);
-    ferry_i_block_free(f->delta);
+    FERRY_FREE(f->g, f->delta);
 }
 
 static ferry_block *block_of(ferry_ctx *ctx, int64_t rows, int64_t k, const double *data)
@@ -136,8 +135,7 @@ static void check_sweeps(ferry_ctx *ctx, const ferry_mmltl *p, const json_t *c)
             golden_close(want, "V", v->data, 1e-8);
             assert_close(found.objective, golden_real(want, "F"), 1e-10);
             free(u0);
-            ferry_i_block_free(u);
-            ferry_i_block_free(v);
+            FERRY_FREE(u, v);
         }
     }
 }
@@ -165,8 +163,7 @@ static void check_exact(ferry_ctx *ctx, const ferry_mmltl *p, int64_t g, const j
     assert_ok(ctx, oracle_mmltl_gap(ctx, p, u, v, &gap));
     assert_close(gap, last, 1e-8);
 done:
-    ferry_i_block_free(u);
-    ferry_i_block_free(v);
+    FERRY_FREE(u, v);
 }
 
 static void run_golden(ferry_ctx *ctx)
@@ -195,7 +192,7 @@ static void run_golden(ferry_ctx *ctx)
         const char *key = how == FERRY_SHRINK_JS ? "delta_js" : "delta_soft";
         assert_ok(ctx, ferry_i_mmltl_shrink(ctx, (ferry_mmltl_shrink)how, f.xs, f.xt, d));
         golden_close(root, key, d->data, 1e-12);
-        ferry_i_block_free(d);
+        ferry_i_free(d);
     }
 done:
     json_decref(root);
@@ -236,10 +233,7 @@ static ferry_block *kernel_latent(ferry_ctx *ctx, const fixture *f, double gamma
     assert_ok(ctx, ferry_i_kernel_mul(ctx, gamma, f->both, f->both, b, again));
     all_close((NS + NT) * M, again->data, z->data, 1e-9);
     ferry_i_mmltl_kernel_clear(&k);
-    ferry_i_block_free(u);
-    ferry_i_block_free(v);
-    ferry_i_block_free(b);
-    ferry_i_block_free(again);
+    FERRY_FREE(u, v, b, again);
     return z;
 }
 
@@ -256,7 +250,7 @@ static void test_kernel_golden(void **state)
         double *s = outer(&target, &target);
         golden_close(root, "gram_target", s, 1e-8);
         free(s);
-        ferry_i_block_free(z);
+        ferry_i_free(z);
     }
     json_decref(root);
     clear(&f);
@@ -279,10 +273,7 @@ static void test_linear_kernel(void **state)
         ferry_e(ctx)->mul(ctx, 1, f.both, u, 0, z);
         k = kernel_latent(ctx, &f, 0, 3, centre);
         all_close((NS + NT) * M, k->data, z->data, 1e-8);
-        ferry_i_block_free(u);
-        ferry_i_block_free(v);
-        ferry_i_block_free(z);
-        ferry_i_block_free(k);
+        FERRY_FREE(u, v, z, k);
         clear(&f);
     }
 }
@@ -312,10 +303,7 @@ static void test_numbers_without_files(void **state)
     s = outer(u3, v3);
     all_close(D * M, s, uvt, 1e-9);
     free(s);
-    ferry_i_block_free(u);
-    ferry_i_block_free(v);
-    ferry_i_block_free(u3);
-    ferry_i_block_free(v3);
+    FERRY_FREE(u, v, u3, v3);
     clear(&f);
 }
 
@@ -342,11 +330,7 @@ static void test_u_step(void **state)
             assert_ok(ctx, ferry_i_mmltl_u_step_sylvester(ctx, &p, v, want));
             all_close(d * g, u->data, want->data, 1e-11);
             ferry_i_mmltl_work_free(w);
-            ferry_i_block_free(G);
-            ferry_i_block_free(delta);
-            ferry_i_block_free(v);
-            ferry_i_block_free(u);
-            ferry_i_block_free(want);
+            FERRY_FREE(G, delta, v, u, want);
         }
 }
 
@@ -394,11 +378,9 @@ static void test_minimum(void **state)
                 assert_close(FERRY_ROW(v[1], i)[j], j < m ? FERRY_ROW(v[0], i)[j] : 0,
                              1e-8);
         for (int c = 0; c < 3; c++) {
-            ferry_i_block_free(u[c]);
-            ferry_i_block_free(v[c]);
+            FERRY_FREE(u[c], v[c]);
         }
-        ferry_i_block_free(G);
-        ferry_i_block_free(delta);
+        FERRY_FREE(G, delta);
     }
 }
 
@@ -440,10 +422,7 @@ static void test_degenerate(void **state)
                     assert_true(fabs(FERRY_ROW(v, 0)[j]) + fabs(FERRY_ROW(v, 2)[j]) <
                                 1e-12);
             }
-            ferry_i_block_free(G);
-            ferry_i_block_free(delta);
-            ferry_i_block_free(u);
-            ferry_i_block_free(v);
+            FERRY_FREE(G, delta, u, v);
         }
 }
 
@@ -487,8 +466,7 @@ static void test_relation(void **state)
     all_close(D, delta->data, f.delta->data, 1e-13);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(t);
-    ferry_i_block_free(g);
-    ferry_i_block_free(delta);
+    FERRY_FREE(g, delta);
     clear(&f);
 }
 
@@ -517,7 +495,7 @@ static void test_shrink(void **state)
         assert_ok(ctx, ferry_i_mmltl_shrink(ctx, (ferry_mmltl_shrink)how, s, t, delta));
         assert_true(delta->data[0] == 0 && delta->data[1] == 0);
     }
-    ferry_i_block_free(delta);
+    ferry_i_free(delta);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(t);
 }
@@ -573,8 +551,7 @@ static void test_finish_and_cancel(void **state)
                      FERRY_ECANCELLED);
     assert_int_equal(ferry_i_mmltl_sweeps(ctx, &p, true, 50, u, v, &found),
                      FERRY_ECANCELLED);
-    ferry_i_block_free(u);
-    ferry_i_block_free(v);
+    FERRY_FREE(u, v);
     clear(&f);
 }
 
@@ -599,10 +576,7 @@ static ferry_status everything(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_i_kernel_gamma_of(ctx, f->both, &x));
     FERRY_TRY(ferry_i_mmltl_kernel_new(ctx, x, f->both, &y, &k));
 done:
-    ferry_i_block_free(u);
-    ferry_i_block_free(v);
-    ferry_i_block_free(g);
-    ferry_i_block_free(delta);
+    FERRY_FREE(u, v, g, delta);
     ferry_i_mmltl_kernel_clear(&k);
     return st;
 }

@@ -38,10 +38,7 @@ static problem make(ferry_ctx *ctx, int64_t d, int64_t m, double size, double fa
 
 static void clear(problem *z)
 {
-    ferry_i_block_free(z->g);
-    ferry_i_block_free(z->delta);
-    ferry_i_block_free(z->u);
-    ferry_i_block_free(z->v);
+    FERRY_FREE(z->g, z->delta, z->u, z->v);
 }
 
 /* U V' of two solutions, and U U', which the latent features hang on. */

@@ -54,8 +54,7 @@ static void check_seeds(ferry_ctx *ctx, const json_t *j, const place_rows *t,
     assert_ok(ctx, ferry_i_placing_spread(ctx, t, 5, n, row, cls, &width, answer));
     for (int64_t i = 0; i < t->z->rows; i++)
         assert_int_equal(ferry_i_argmax(t->k, FERRY_ROW(answer, i)), (int64_t)pred[i]);
-    ferry_i_block_free(answer);
-    FERRY_FREE(row, cls);
+    FERRY_FREE(answer, row, cls);
     free(rows);
     free(of);
     free(pred);
@@ -98,9 +97,7 @@ static void golden_case(void **state)
     check(j, "M_lloyd", k * xt->k, f.means->data);
     check_seeds(ctx, j, &t, &f);
     ferry_i_placing_fit_clear(&f);
-    ferry_i_small_free(b);
-    ferry_i_block_free(xs);
-    ferry_i_block_free(xt);
+    FERRY_FREE(b, xs, xt);
     free(v);
     free(yt);
     free(labelled);
@@ -266,9 +263,9 @@ static void gate_holds_five_in_a_hundred(void **state)
         assert_ok(ctx, ferry_i_placing_test(ctx, b, &rng, &f));
         *(r < 400 ? &passed : &related) += f.p <= 0.05 && f.r2 > 0;
         ferry_i_placing_fit_clear(&f);
-        ferry_i_small_free(b);
-        if (s != t) ferry_i_block_free(s);
-        ferry_i_block_free(t);
+        ferry_i_free(b);
+        if (s != t) ferry_i_free(s);
+        ferry_i_free(t);
     }
     if (passed < 7 || passed > 33) fail_msg("%d of 400 passed", passed);
     if (related < 15) fail_msg("only %d of 20 related ones passed", related);

@@ -52,7 +52,7 @@ static void test_path(void **state)
     assert_close(sum[1], 0.5, 1e-12);
     assert_close(FERRY_ROW(f, 0)[0], 1, 0); /* what is known stays */
     assert_int_equal(ferry_i_propagate(g, 2, cls, 1, 0, NULL, f), 1);
-    ferry_i_block_free(f);
+    ferry_i_free(f);
     ferry_i_matrix_free(g);
 }
 
@@ -71,7 +71,7 @@ static void test_unreached(void **state)
     assert_close(FERRY_ROW(f, 2)[1], 1, 1e-12);
     (void)ferry_i_propagate(g, 3, none, 100, 1e-12, NULL, f);
     assert_close(FERRY_ROW(f, 2)[0], 1.0 / 3, 1e-12);
-    ferry_i_block_free(f);
+    ferry_i_free(f);
     ferry_i_matrix_free(g);
 }
 

@@ -80,7 +80,7 @@ static void check_target(ferry_ctx *ctx, const ferry_ranksvm *r, const ferry_mat
         for (int64_t k = 0; k < m; k++)
             assert_int_equal(set[k], pred[i * m + k]);
     }
-    ferry_i_block_free(f);
+    ferry_i_free(f);
     free(pred);
     free(scores);
 }
@@ -227,8 +227,7 @@ static void test_sparse_and_mean(void **state)
         assert_ok(ctx, ferry_i_ranksvm_scores(ctx, c, s, mean, f));
         assert_ok(ctx, ferry_i_ranksvm_scores(ctx, e, shifted, NULL, g));
         all_close(40 * m, f->data, g->data, 1e-11);
-        ferry_i_block_free(f);
-        ferry_i_block_free(g);
+        FERRY_FREE(f, g);
         ferry_i_ranksvm_free(a);
         ferry_i_ranksvm_free(b);
         ferry_i_ranksvm_free(c);
@@ -284,7 +283,7 @@ static void test_degenerate(void **state)
                 assert_ok(ctx, ferry_i_ranksvm_scores(ctx, r, x, NULL, scores));
                 for (int64_t i = 0; i < 2; i++)
                     assert_true(FERRY_ROW(scores, i)[2] < FERRY_ROW(scores, i)[i]);
-                ferry_i_block_free(scores);
+                ferry_i_free(scores);
             }
             ferry_i_ranksvm_free(r);
             ferry_i_matrix_free(x);
@@ -331,7 +330,7 @@ static ferry_status everything(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_i_block_new(ctx, p->x->rows, p->m, &f));
     FERRY_TRY(ferry_i_ranksvm_scores(ctx, r, p->x, NULL, f));
 done:
-    ferry_i_block_free(f);
+    ferry_i_free(f);
     ferry_i_ranksvm_free(r);
     return st;
 }

@@ -244,10 +244,7 @@ static void test_als_half(void **state)
         for (int64_t c = 0; c < K; c++)
             assert_close(FERRY_ROW(p, i)[c], FERRY_AT(y, c, 0), 1e-12);
     }
-    ferry_i_small_free(y);
-    ferry_i_small_free(a);
-    ferry_i_block_free(p);
-    ferry_i_block_free(q);
+    FERRY_FREE(y, a, p, q);
     ferry_i_observed_clear(&o);
     ferry_i_ratings_free(r);
 }

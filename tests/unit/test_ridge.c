@@ -53,8 +53,7 @@ static void check_engine(ferry_ctx *ctx, int64_t n, int64_t d, const double *wan
     assert_ok(ctx, ferry_i_ridge_fit(ctx, s, y, 0.5, &w));
     for (int64_t e = 0; e < 2 * (d + 1); e++)
         assert_close(w[e], want[e], 1e-10);
-    ferry_i_free(w);
-    ferry_i_block_free(y);
+    FERRY_FREE(w, y);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(x);
 }
@@ -100,9 +99,7 @@ static void test_by_hand(void **state)
     assert_ok(ctx, ferry_i_linear_apply(ctx, x, 1, w, out));
     assert_close(out->data[0], 1, 1e-15);
     assert_close(out->data[1], 3, 1e-15);
-    ferry_i_free(w);
-    ferry_i_block_free(out);
-    ferry_i_block_free(y);
+    FERRY_FREE(w, out, y);
     ferry_i_matrix_free(x);
 }
 
@@ -120,9 +117,7 @@ static void test_far_from_zero(void **state)
     assert_ok(ctx, ferry_i_ridge_fit(ctx, far, y, 0.5, &b));
     for (int64_t e = 0; e < 3; e++)
         assert_close(b[e], a[e], 1e-7);
-    ferry_i_free(b);
-    ferry_i_free(a);
-    ferry_i_block_free(y);
+    FERRY_FREE(b, a, y);
     ferry_i_matrix_free(far);
     ferry_i_matrix_free(x);
 }
@@ -161,9 +156,7 @@ static void test_pieces(void **state)
     assert_ok(ctx, ferry_i_ridge_fit_weighted(ctx, x, y, weight, 0.5, &w));
     for (int64_t e = 0; e < 2 * (d + 1); e++)
         assert_close(w[e], want[e], e % (d + 1) == d ? 1e-2 : 1e-6);
-    FERRY_FREE(w, want, weight);
-    ferry_i_block_free(few);
-    ferry_i_block_free(y);
+    FERRY_FREE(w, want, weight, few, y);
     ferry_i_matrix_free(part);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(x);
@@ -187,8 +180,7 @@ static void test_tiny_shapes(void **state)
         for (int64_t f = 0; f < d; f++)
             assert_close(w[f], 0, 1e-15);
         assert_close(w[d], 3 + (double)(n - 1) / 2, 1e-15);
-        ferry_i_free(w);
-        ferry_i_block_free(y);
+        FERRY_FREE(w, y);
         ferry_i_matrix_free(x);
     }
 }
@@ -207,7 +199,7 @@ static void test_bad_input(void **state)
     assert_ok(ctx, ferry_i_block_new(ctx, 20000, 1, &many));
     assert_fails(ctx, ferry_i_ridge_fit(ctx, large, many, 1, &w), FERRY_ENEEDS,
                  "at most 16384 instances or 16384 features; there are 20000 and 30000");
-    ferry_i_block_free(y);
+    ferry_i_free(y);
     /* Two equal columns and no lambda to speak of. */
     assert_ok(ctx, ferry_i_matrix_dense(ctx, 3, 2, &same));
     assert_ok(ctx, ferry_i_block_new(ctx, 3, 1, &y));
@@ -219,8 +211,7 @@ static void test_bad_input(void **state)
                  "lambda = 1e-300 is too small");
     assert_null(w);
     ferry_i_matrix_free(same);
-    ferry_i_block_free(y);
-    ferry_i_block_free(many);
+    FERRY_FREE(y, many);
     ferry_i_matrix_free(large);
     ferry_i_matrix_free(none);
 }
@@ -235,8 +226,7 @@ static ferry_status body(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_i_block_new(ctx, x->rows, 2, &y));
     FERRY_TRY(ferry_i_ridge_fit(ctx, x, y, 1, &w));
 done:
-    ferry_i_free(w);
-    ferry_i_block_free(y);
+    FERRY_FREE(w, y);
     return st;
 }
 

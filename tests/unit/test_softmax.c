@@ -56,9 +56,7 @@ static void test_minimum(void **state)
                 sum += FERRY_ROW(p, i)[k];
             assert_close(sum, 1, 1e-14);
         }
-        ferry_i_free(w);
-        ferry_i_block_free(a);
-        ferry_i_block_free(p);
+        FERRY_FREE(w, a, p);
         ferry_i_matrix_free(x);
     }
 }
@@ -113,9 +111,7 @@ static void test_golden(void **state)
     for (int64_t i = 0; i < m; i++)
         assert_close(FERRY_ROW(p, i)[1], p1[i], 1e-6);
     assert_close(fit[2 * d + 1], golden_real(c, "b"), 1e-6);
-    ferry_i_free(fit);
-    ferry_i_block_free(a);
-    ferry_i_block_free(p);
+    FERRY_FREE(fit, a, p);
     ferry_i_matrix_free(mx);
     ferry_i_matrix_free(mt);
     free(x);
@@ -158,8 +154,7 @@ static ferry_status small_fit(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_i_softmax_fit(ctx, 1, 1e-8, x, a, &w));
     FERRY_TRY(ferry_i_softmax_scores(ctx, x, 3, w, a));
 done:
-    ferry_i_free(w);
-    ferry_i_block_free(a);
+    FERRY_FREE(w, a);
     ferry_i_matrix_free(x);
     return st;
 }
@@ -197,7 +192,7 @@ static double cost_of(ferry_ctx *ctx, int64_t n, double noise, bool turned)
     rows_of(ctx, n, noise, turned, &x, &a);
     assert_ok(ctx, ferry_i_softmax_cost(ctx, x, a, &C));
     ferry_i_matrix_free(x);
-    ferry_i_block_free(a);
+    ferry_i_free(a);
     return C;
 }
 
@@ -231,7 +226,7 @@ static void test_cost_memory(void **state)
     void *both[] = {x, a};
     each_allocation_fails(ctx, choose, both);
     ferry_i_matrix_free(x);
-    ferry_i_block_free(a);
+    ferry_i_free(a);
 }
 
 int main(void)

@@ -184,7 +184,7 @@ static void test_never_falls(void **state)
         assert_ok(ctx, ferry_i_settle(ctx, &o, x, known, g, NULL, NULL, objective));
         for (int i = 1; i < 30; i++)
             assert_true(objective[i] >= objective[i - 1] - 1e-11);
-        ferry_i_block_free(g);
+        ferry_i_free(g);
         ferry_i_matrix_free(x);
     }
 }
@@ -254,8 +254,7 @@ static void test_golden_dense(void **state)
                 }
             ferry_i_axes_clear(&axes);
             ferry_i_mixture_clear(&m);
-            ferry_i_block_free(g);
-            ferry_i_block_free(again);
+            FERRY_FREE(g, again);
             ferry_i_matrix_free(x[v]);
         }
         free(data);

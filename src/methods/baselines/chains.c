@@ -191,9 +191,7 @@ static ferry_status chains_predict(ferry_ctx *ctx, const void *model, const ferr
     }
     ferry_i_base_predict_scores(&s->b, scores, instance, 0.5, p);
 done:
-    FERRY_FREE(instance, w, given);
-    ferry_i_block_free(f);
-    ferry_i_block_free(scores);
+    FERRY_FREE(instance, w, given, f, scores);
     ferry_i_matrix_free(x);
     return st;
 }

@@ -102,7 +102,7 @@ ferry_status ferry_i_choose(ferry_ctx *ctx, const choice *c, double *out)
     for (int f = 0; f < FOLDS; f++) {
         ferry_i_examples_clear(&part);
         ferry_i_examples_clear(&test);
-        ferry_i_block_free(scores);
+        ferry_i_free(scores);
         scores = NULL;
         FERRY_TRY(take(ctx, c->e, fold, f, false, &part));
         FERRY_TRY(take(ctx, c->e, fold, f, true, &test));
@@ -124,7 +124,6 @@ ferry_status ferry_i_choose(ferry_ctx *ctx, const choice *c, double *out)
 done:
     ferry_i_examples_clear(&part);
     ferry_i_examples_clear(&test);
-    ferry_i_block_free(scores);
-    FERRY_FREE(fold, worth);
+    FERRY_FREE(scores, fold, worth);
     return st;
 }

@@ -136,8 +136,7 @@ static ferry_status clusters_fit(ferry_ctx *ctx, const ferry_task *task,
     ferry_i_prepared_forget(s->b.prepared);
     FERRY_MOVE(*state, s);
 done:
-    ferry_i_block_free(centres);
-    FERRY_FREE(group, votes);
+    FERRY_FREE(centres, group, votes);
     clusters_free(s);
     return st;
 }
@@ -163,7 +162,7 @@ static ferry_status nearness(ferry_ctx *ctx, const clusters *s, const ferry_matr
             FERRY_ROW(dot, i)[g] -= norm2;
     }
 done:
-    ferry_i_block_free(turned);
+    ferry_i_free(turned);
     return st;
 }
 
@@ -191,10 +190,8 @@ static ferry_status clusters_predict(ferry_ctx *ctx, const void *state,
     }
     ferry_i_base_predict_scores(&s->b, scores, instance, 0, p);
 done:
-    ferry_i_block_free(dot);
-    ferry_i_block_free(scores);
     ferry_i_matrix_free(x);
-    ferry_i_free(instance);
+    FERRY_FREE(dot, scores, instance);
     return st;
 }
 

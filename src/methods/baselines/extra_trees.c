@@ -88,8 +88,7 @@ static ferry_status extra_predict(ferry_ctx *ctx, const void *model, const ferry
     ferry_i_extra_scores(s->f, x, scores);
     ferry_i_base_predict_scores(&s->b, scores, instance, 0.5, p);
 done:
-    ferry_i_free(instance);
-    ferry_i_block_free(scores);
+    FERRY_FREE(instance, scores);
     ferry_i_matrix_free(x);
     return st;
 }

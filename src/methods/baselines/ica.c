@@ -63,8 +63,7 @@ typedef struct crowd {
 static void crowd_clear(crowd *c)
 {
     ferry_i_matrix_free(c->x);
-    FERRY_FREE(c->instance, c->graph, c->cls, c->at, c->start);
-    ferry_i_block_free(c->scores);
+    FERRY_FREE(c->instance, c->graph, c->cls, c->at, c->start, c->scores);
 }
 
 /* Features through the baseline's preparation, graphs by name, known classes by id. */

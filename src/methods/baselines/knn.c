@@ -157,8 +157,7 @@ static ferry_status knn_predict(ferry_ctx *ctx, const void *state, const ferry_d
     FERRY_TRY(ask(ctx, m, x, scores));
     ferry_i_base_predict_scores(&m->b, scores, instance, 0.5, p);
 done:
-    ferry_i_block_free(scores);
-    ferry_i_free(instance);
+    FERRY_FREE(scores, instance);
     ferry_i_matrix_free(x);
     return st;
 }

@@ -7,7 +7,6 @@
  * Zhang, Wu: LIFT: Multi-Label Learning with Label-Specific Features, IEEE TPAMI 2015. */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "learn/rows.h"
 #include "methods/shared/ranked.h"
@@ -50,8 +49,7 @@ static void lift_free(void *model)
 
     if (!s) return;
     for (int64_t k = 0; s->parts && k < s->b.k; k++) {
-        ferry_i_block_free(s->parts[k].centres);
-        ferry_i_free(s->parts[k].w);
+        FERRY_FREE(s->parts[k].centres, s->parts[k].w);
     }
     ferry_i_free(s->parts);
     ferry_i_base_clear(&s->b);
@@ -108,8 +106,7 @@ static ferry_status distances(ferry_ctx *ctx, const ferry_matrix *x,
             FERRY_ROW(out, i)[c] = sqrt(fmax(FERRY_ROW(out, i)[c] + xx + cc[c], 0));
     }
 done:
-    ferry_i_block_free(t);
-    ferry_i_free(cc);
+    FERRY_FREE(t, cc);
     return st;
 }
 
@@ -164,8 +161,7 @@ static ferry_status fit_part(ferry_ctx *ctx, const lift_options *o, const exampl
     FERRY_MOVE(p->w, svm->w);
 done:
     ferry_i_linear_free(svm);
-    ferry_i_block_free(z);
-    ferry_i_free(on);
+    FERRY_FREE(z, on);
     return st;
 }
 
@@ -222,7 +218,7 @@ static ferry_status lift_predict(ferry_ctx *ctx, const void *model, const ferry_
     for (int64_t k = 0; k < s->b.k; k++) {
         const part *q = &s->parts[k];
         const int64_t c = q->centres->rows;
-        ferry_i_block_free(z);
+        ferry_i_free(z);
         z = NULL;
         FERRY_TRY(describe(ctx, q, x, &z));
         for (int64_t i = 0; i < x->rows; i++) {
@@ -234,8 +230,7 @@ static ferry_status lift_predict(ferry_ctx *ctx, const void *model, const ferry_
         }
     }
 done:
-    ferry_i_free(instance);
-    ferry_i_block_free(z);
+    FERRY_FREE(instance, z);
     ferry_i_matrix_free(x);
     return st;
 }

@@ -103,9 +103,7 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     FERRY_MOVE(*state, e);
 done:
     ferry_i_embedding_free(e);
-    ferry_i_block_free(phi);
-    ferry_i_block_free(u);
-    ferry_i_free(values);
+    FERRY_FREE(phi, u, values);
     ferry_i_embed_views_free(t ? t->n_views : 0, x);
     ferry_i_free(z.z.x);
     ferry_i_prepared_free(prepared);
@@ -123,7 +121,7 @@ static ferry_status pca_transform(ferry_ctx *ctx, const void *state, const ferry
     FERRY_TRY(ferry_i_embedding_apply(ctx, e, d, phi));
     FERRY_TRY(ferry_i_embed_predict(ctx, phi, p));
 done:
-    ferry_i_block_free(phi);
+    ferry_i_free(phi);
     return st;
 }
 

@@ -1,7 +1,6 @@
 /* ranksvm: RankSVM on the features as they are (the BL of the M-MLTL paper). With center:
  * per-domain every domain's own mean is taken off first, the plainest way to undo a shift
  * between the domains. */
-#include <float.h>
 
 #include "methods/shared/ranked.h"
 

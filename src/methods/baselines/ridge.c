@@ -66,7 +66,7 @@ static ferry_status learn(ferry_ctx *ctx, const base *b, const examples *e, doub
     FERRY_TRY(plain_model(ctx, b->k, e->x->cols, m));
     FERRY_TRY(ferry_i_ridge_fit(ctx, e->x, y, lambda, &(*m)->w));
 done:
-    ferry_i_block_free(y);
+    ferry_i_free(y);
     return st;
 }
 

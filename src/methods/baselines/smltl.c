@@ -8,7 +8,6 @@
  *
  * Han, Wu, Zhuang, He: Multi-Label Transfer Learning with Sparse Representation, IEEE
  * Trans. Circuits and Systems for Video Technology 2010. */
-#include <float.h>
 #include <math.h>
 
 #include "methods/shared/ranked.h"
@@ -73,9 +72,7 @@ static ferry_status responses(ferry_ctx *ctx, const ferry_block *y, ferry_block 
     FERRY_TRY(ferry_i_block_new(ctx, y->rows, g, out));
     ferry_e(ctx)->bmul(ctx, 1, y, turn, false, 0, *out);
 done:
-    ferry_i_small_free(turn);
-    ferry_i_small_free(s);
-    ferry_i_free(w);
+    FERRY_FREE(turn, s, w);
     return st;
 }
 
@@ -130,9 +127,7 @@ static ferry_status smltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     FERRY_TRY(ferry_i_ranked_fit(ctx, &learner, &zm, NULL, e.on, false, s, rep));
     FERRY_MOVE(*out, s);
 done:
-    ferry_i_block_free(z);
-    ferry_i_block_free(l);
-    ferry_i_block_free(y);
+    FERRY_FREE(z, l, y);
     ferry_i_examples_clear(&e);
     ferry_i_ranked_free(s);
     return st;

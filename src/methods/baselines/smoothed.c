@@ -103,7 +103,7 @@ static ferry_status crowd_new(ferry_ctx *ctx, const state *s, const ferry_domain
     const ferry_smoothing how = {c->n, c->q, c->graph, c->w, s->steps};
     FERRY_TRY(ferry_i_smooth(ctx, &how, c->x, c->instance, factor, &x));
     ferry_i_matrix_free(c->x);
-    FERRY_FREE(c->instance);
+    ferry_i_free(c->instance);
     c->instance = NULL;
     FERRY_MOVE(c->x, x);
     FERRY_NEW(ctx, c->instance, c->n);
@@ -129,7 +129,7 @@ static ferry_status probabilities(ferry_ctx *ctx, const state *s, const crowd *c
         memcpy(probability + c->instance[i] * k, FERRY_ROW(scores, i),
                (size_t)k * sizeof *probability);
 done:
-    ferry_i_block_free(scores);
+    ferry_i_free(scores);
     return st;
 }
 

@@ -38,8 +38,7 @@ ferry_status ferry_i_weights_predict(ferry_ctx *ctx, const void *state,
     FERRY_TRY(ferry_i_linear_scores(ctx, w->m, x, scores));
     ferry_i_base_predict_scores(&w->b, scores, instance, w->least, p);
 done:
-    ferry_i_free(instance);
-    ferry_i_block_free(scores);
+    FERRY_FREE(instance, scores);
     ferry_i_matrix_free(x);
     return st;
 }

@@ -15,8 +15,7 @@ void ferry_i_cdspp_free(void *state)
 
     if (!m) return;
     ferry_i_prepared_free(m->prepared);
-    ferry_i_block_free(m->ps);
-    ferry_i_block_free(m->pt);
+    FERRY_FREE(m->ps, m->pt);
     ferry_i_learner_free(m->learner);
     ferry_i_free(m);
 }
@@ -59,7 +58,7 @@ ferry_status ferry_i_cdspp_predict(ferry_ctx *ctx, const void *state, const ferr
     }
 done:
     ferry_i_matrix_free(z);
-    ferry_i_block_free(scores);
+    ferry_i_free(scores);
     ferry_i_rows_clear(&rows);
     return st;
 }

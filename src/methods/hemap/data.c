@@ -188,8 +188,7 @@ static ferry_status set_basis(ferry_ctx *ctx, const ferry_matrix *x, bool rows,
     [j] = (FERRY_ROW(s->basis, i)[j] - s->mean[i] * sums[j]) /
           sqrt((double)x->rows * s->l[j]);
 done:
-    ferry_i_free(sums);
-    ferry_i_block_free(u);
+    FERRY_FREE(sums, u);
     return st;
 }
 
@@ -249,17 +248,14 @@ static ferry_status axes(ferry_ctx *ctx, const ferry_matrix *x, const char *name
     FERRY_TRY(set_basis(ctx, x, rows, vectors, s, q));
     FERRY_TRY(set_rows(ctx, x, s));
 done:
-    ferry_i_small_free(vectors);
-    ferry_i_free(w);
+    FERRY_FREE(vectors, w);
     return st;
 }
 
 /* Fields that were never made are NULL. */
 static void side_clear(hemap_side *s)
 {
-    FERRY_FREE(s->mean, s->l);
-    ferry_i_block_free(s->basis);
-    ferry_i_block_free(s->y);
+    FERRY_FREE(s->mean, s->l, s->basis, s->y);
 }
 
 /* Axes only in mode ferry: mode paper works on the rows as they are. On failure the caller

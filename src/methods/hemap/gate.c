@@ -109,9 +109,7 @@ static ferry_status run_fold(ferry_ctx *ctx, trial *t, int64_t f)
                (size_t)d->k * sizeof(double));
     }
 done:
-    ferry_i_block_free(mapped);
-    ferry_i_block_free(own);
-    ferry_i_free(at);
+    FERRY_FREE(mapped, own, at);
     return st;
 }
 
@@ -191,9 +189,7 @@ done:
 
 static void trial_clear(trial *t)
 {
-    FERRY_FREE(t->fold, t->known);
-    ferry_i_block_free(t->own);
-    ferry_i_block_free(t->mapped);
+    FERRY_FREE(t->fold, t->known, t->own, t->mapped);
 }
 
 /* Costs one embedding (where labels tie the sets) and two learners a fold. n = 0 believes

@@ -37,7 +37,7 @@ static ferry_status mix(ferry_ctx *ctx, const hemap_model *m, const ferry_matrix
     ferry_e(ctx)->axpby(ctx, m->gamma, mapped, 1 - m->gamma, *out);
 done:
     ferry_i_matrix_free(z);
-    ferry_i_block_free(mapped);
+    ferry_i_free(mapped);
     return st;
 }
 
@@ -77,7 +77,7 @@ ferry_status ferry_i_hemap_predict(ferry_ctx *ctx, const void *state, const ferr
         decide(m, FERRY_ROW(scores, i), r.instance[i], p);
 done:
     ferry_i_rows_clear(&r);
-    ferry_i_block_free(scores);
+    ferry_i_free(scores);
     return st;
 }
 

@@ -219,8 +219,7 @@ static ferry_status solve(ferry_ctx *ctx, const hemap_data *d, const hemap_probl
     FERRY_TRY(place(ctx, bs, rank, os, e->zs));
     FERRY_TRY(set_space(ctx, d, e));
 done:
-    ferry_i_block_free(bs);
-    ferry_i_block_free(bt);
+    FERRY_FREE(bs, bt);
     return st;
 }
 

@@ -70,7 +70,7 @@ void ferry_i_hemap_parts_clear(hemap_parts *p)
 {
     ferry_i_learner_free(p->own);
     ferry_i_learner_free(p->mapped);
-    ferry_i_block_free(p->pyv);
+    ferry_i_free(p->pyv);
     *p = (hemap_parts){0};
 }
 
@@ -266,8 +266,7 @@ static ferry_status translate_outputs(ferry_ctx *ctx, const hemap_data *d,
     for (int64_t y = 0; y < d->k; y++)
         FERRY_ROW(p->pyv, d->k + y)[y] = 1;
 done:
-    FERRY_FREE(num, v);
-    ferry_i_block_free(pys);
+    FERRY_FREE(num, v, pys);
     return st;
 }
 
@@ -327,6 +326,6 @@ ferry_status ferry_i_hemap_mapped_scores(ferry_ctx *ctx, const hemap_parts *p,
     FERRY_TRY(ferry_i_learner_scores(ctx, p->mapped, z, pvx));
     ferry_i_hemap_translate(pvx, p->pyv, scores);
 done:
-    ferry_i_block_free(pvx);
+    ferry_i_free(pvx);
     return st;
 }

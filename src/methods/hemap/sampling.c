@@ -83,8 +83,7 @@ done:
 
 static void mixture_clear(mixture *m)
 {
-    ferry_i_block_free(m->x);
-    FERRY_FREE(m->cluster, m->rows, m->next, m->side, m->centre, m->mean, m->own);
+    FERRY_FREE(m->x, m->cluster, m->rows, m->next, m->side, m->centre, m->mean, m->own);
 }
 
 /* The rows of cluster c, their mean, and that of the target's; *a: how many those are.
@@ -161,9 +160,7 @@ static ferry_status start(ferry_ctx *ctx, mixture *m, int64_t n)
         m->centre[k + j] = m->mean[j] + sd * FERRY_AT(cov, j, k - 1);
     }
 done:
-    ferry_i_small_free(cov);
-    ferry_i_block_free(xc);
-    ferry_i_free(w);
+    FERRY_FREE(cov, xc, w);
     return st;
 }
 

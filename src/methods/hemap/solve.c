@@ -34,9 +34,7 @@ void ferry_i_hemap_space_clear(hemap_space *s)
 void ferry_i_hemap_embedding_clear(hemap_embedding *e)
 {
     ferry_i_hemap_space_clear(&e->space);
-    ferry_i_block_free(e->zt);
-    ferry_i_block_free(e->zs);
-    ferry_i_free(e->strength);
+    FERRY_FREE(e->zt, e->zs, e->strength);
     *e = (hemap_embedding){0};
 }
 
@@ -86,9 +84,7 @@ ferry_status ferry_i_hemap_cross_groups(ferry_ctx *ctx, const ferry_block *t,
     }
     ferry_e(ctx)->gram(ctx, mt, ms, c);
 done:
-    ferry_i_block_free(ms);
-    ferry_i_block_free(mt);
-    FERRY_FREE(ns, nt);
+    FERRY_FREE(ms, mt, ns, nt);
     return st;
 }
 
@@ -110,8 +106,7 @@ ferry_status ferry_i_hemap_cross_rows(ferry_ctx *ctx, const ferry_block *t,
     }
     ferry_e(ctx)->gram(ctx, tp, sp, c);
 done:
-    ferry_i_block_free(sp);
-    ferry_i_block_free(tp);
+    FERRY_FREE(sp, tp);
     return st;
 }
 
@@ -180,8 +175,7 @@ ferry_status ferry_i_hemap_paired(ferry_ctx *ctx, const ferry_small *kt,
             FERRY_AT(v, i, j) = FERRY_AT(a, i, q - 1 - j);
     }
 done:
-    ferry_i_small_free(a);
-    ferry_i_free(w);
+    FERRY_FREE(a, w);
     return st;
 }
 
@@ -212,10 +206,7 @@ ferry_status ferry_i_hemap_cca(ferry_ctx *ctx, const double *lt, const double *l
             FERRY_AT(ws, i, j) = FERRY_AT(v, i, j) / sqrt(ls[i] + rs);
     }
 done:
-    ferry_i_small_free(v);
-    ferry_i_small_free(u);
-    ferry_i_small_free(a);
-    ferry_i_free(s);
+    FERRY_FREE(v, u, a, s);
     return st;
 }
 
@@ -302,9 +293,7 @@ static ferry_status solve_eig(ferry_ctx *ctx, const hemap_data *d, ferry_small *
             FERRY_AT(ws, i, j) = FERRY_AT(v, m + i, j);
     }
 done:
-    ferry_i_small_free(v);
-    ferry_i_small_free(ks);
-    ferry_i_small_free(kt);
+    FERRY_FREE(v, ks, kt);
     return st;
 }
 
@@ -342,7 +331,7 @@ static ferry_status set_map(ferry_ctx *ctx, const hemap_side *s, const ferry_sma
         }
     }
 done:
-    ferry_i_block_free(b);
+    ferry_i_free(b);
     return st;
 }
 
@@ -397,9 +386,7 @@ static ferry_status embed_with(ferry_ctx *ctx, const hemap_data *d, ferry_small 
     project(ctx, t->y, wt, want, e->zt, f);
     FERRY_TRY(set_map(ctx, t, wt, f, &e->space));
 done:
-    FERRY_FREE(f, want);
-    ferry_i_small_free(ws);
-    ferry_i_small_free(wt);
+    FERRY_FREE(f, want, ws, wt);
     return st;
 }
 
@@ -415,7 +402,7 @@ static ferry_status embed_ferry(ferry_ctx *ctx, const hemap_data *d, const uint8
     FERRY_TRY(cross(ctx, d, known, c, &e->ties));
     if (e->ties > 0) FERRY_TRY(embed_with(ctx, d, c, e));
 done:
-    ferry_i_small_free(c);
+    ferry_i_free(c);
     return st;
 }
 

@@ -80,7 +80,7 @@ ferry_status ferry_i_hemap_matrix(ferry_ctx *ctx, const hemap_problem *p, ferry_
                 FERRY_AT(*a, r, c) += f[r >= n] * f[c >= n] * FERRY_AT(xx, r % n, c % n);
     }
 done:
-    ferry_i_small_free(xx);
+    ferry_i_free(xx);
     return st;
 }
 
@@ -205,8 +205,7 @@ static ferry_status on_rows(ferry_ctx *ctx, const hemap_problem *p, int64_t k,
         }
     }
 done:
-    ferry_i_block_free(v);
-    ferry_i_small_free(a);
+    FERRY_FREE(v, a);
     return st;
 }
 
@@ -238,11 +237,7 @@ ferry_status ferry_i_hemap_spectral(ferry_ctx *ctx, const hemap_problem *p, int6
     apply_factor(ctx, p, wide, xv, bt, bs);
     *rank = normalise(ctx, k, values, f, bt, bs);
 done:
-    ferry_i_free(f);
-    ferry_i_block_free(wide);
-    ferry_i_block_free(xv);
-    ferry_i_block_free(v);
-    ferry_i_small_free(g);
+    FERRY_FREE(f, wide, xv, v, g);
     return st;
 }
 
@@ -280,9 +275,7 @@ static ferry_status polar(ferry_ctx *ctx, ferry_block *b)
     FERRY_TRY(ferry_e(ctx)->svd(ctx, &whole, u, s, v));
     ferry_e(ctx)->gemm(ctx, false, true, 1, u, v, 0, &whole);
 done:
-    ferry_i_small_free(v);
-    ferry_i_small_free(u);
-    ferry_i_free(s);
+    FERRY_FREE(v, u, s);
     return st;
 }
 
@@ -319,10 +312,7 @@ ferry_status ferry_i_hemap_exact(ferry_ctx *ctx, const hemap_problem *p, int64_t
         before = *trace;
     }
 done:
-    ferry_i_block_free(as);
-    ferry_i_block_free(at);
-    ferry_i_block_free(xv);
-    ferry_i_block_free(v);
+    FERRY_FREE(as, at, xv, v);
     return st;
 }
 

@@ -8,7 +8,6 @@
  *            side; a shift is what is larger than all of them (p = .01)
  *   choice   without one, 5 folds of the source decide by the ranking loss between the features and the
  *            subspace without the term */
-#include <math.h>
 #include <string.h>
 
 #include "methods/mmltl/mmltl.h"
@@ -107,10 +106,7 @@ static ferry_status shift_of(ferry_ctx *ctx, const ferry_matrix *xs, const ferry
     }
     *p = (double)(above + 1) / (DRAWS + 1);
 done:
-    FERRY_FREE(order, total, more);
-    ferry_i_block_free(s);
-    ferry_i_block_free(t);
-    ferry_i_block_free(sum);
+    FERRY_FREE(order, total, more, s, t, sum);
     return st;
 }
 
@@ -204,7 +200,7 @@ static ferry_status rank_fold(ferry_ctx *ctx, const ferry_ranksvm_options *o,
     *loss += wrong_pairs(f, test->on, n);
 done:
     ferry_i_ranksvm_free(r);
-    ferry_i_block_free(f);
+    ferry_i_free(f);
     return st;
 }
 
@@ -233,11 +229,7 @@ static ferry_status project(ferry_ctx *ctx, const ferry_mmltl_labels *y, const f
     ferry_i_ranked_standardise(&s, *z);
     ferry_i_ranked_standardise(&s, *asked);
 done:
-    FERRY_FREE(s.mean, s.inv_sd);
-    ferry_i_block_free(g);
-    ferry_i_block_free(delta);
-    ferry_i_block_free(u);
-    ferry_i_block_free(v);
+    FERRY_FREE(s.mean, s.inv_sd, g, delta, u, v);
     return st;
 }
 
@@ -267,8 +259,7 @@ ferry_status ferry_i_mmltl_choose(ferry_ctx *ctx, const ferry_ranksvm_options *o
             const ferry_matrix a = ferry_i_block_matrix(z), b = ferry_i_block_matrix(asked);
             FERRY_TRY(rank_fold(ctx, o, &a, &train, &b, &test, y->m, &loss[1], &n[1]));
         }
-        ferry_i_block_free(z);
-        ferry_i_block_free(asked);
+        FERRY_FREE(z, asked);
         z = asked = NULL;
         fold_clear(&train);
         fold_clear(&test);
@@ -278,8 +269,6 @@ ferry_status ferry_i_mmltl_choose(ferry_ctx *ctx, const ferry_ranksvm_options *o
 done:
     fold_clear(&train);
     fold_clear(&test);
-    ferry_i_block_free(z);
-    ferry_i_block_free(asked);
-    ferry_i_free(number);
+    FERRY_FREE(z, asked, number);
     return st;
 }

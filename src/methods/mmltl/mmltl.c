@@ -159,8 +159,7 @@ static void free_work(work *w)
 {
     ferry_i_examples_clear(&w->e);
     ferry_i_matrix_free(w->xt);
-    ferry_i_block_free(w->zs);
-    ferry_i_free(w->shift);
+    FERRY_FREE(w->zs, w->shift);
 }
 
 /* U and V of the problem by the mode's way. u, v: the start in mode paper (u random, as
@@ -225,10 +224,7 @@ static ferry_status linear_subspace(ferry_ctx *ctx, work *w, ranked *s)
     ferry_e(ctx)->mul(ctx, 1, xs, s->u, 0, w->zs);
     shift_of(s->u, whole, w->shift);
 done:
-    ferry_i_block_free(g);
-    ferry_i_block_free(delta);
-    ferry_i_block_free(whole);
-    ferry_i_block_free(v);
+    FERRY_FREE(g, delta, whole, v);
     return st;
 }
 
@@ -263,8 +259,7 @@ static ferry_status kernel_subspace(ferry_ctx *ctx, work *w, ferry_mmltl_model *
     shift_of(u, k.delta, w->shift);
 done:
     ferry_i_mmltl_kernel_clear(&k);
-    ferry_i_block_free(u);
-    ferry_i_block_free(v);
+    FERRY_FREE(u, v);
     return st;
 }
 

@@ -36,8 +36,7 @@ ferry_status ferry_i_mmltl_predict(ferry_ctx *ctx, const void *model, const ferr
     zm = ferry_i_block_matrix(z);
     FERRY_TRY(ferry_i_ranked_label(ctx, &m->r, &zm, NULL, instance, p));
 done:
-    ferry_i_free(instance);
-    ferry_i_block_free(z);
+    FERRY_FREE(instance, z);
     ferry_i_matrix_free(x);
     return st;
 }

@@ -47,11 +47,9 @@ typedef struct newton {
 
 static void free_newton(newton *z)
 {
-    ferry_i_block_free(z->fixed);
-    ferry_i_free(z->dhat);
+    FERRY_FREE(z->fixed, z->dhat);
     ferry_i_mmltl_parts_clear(&z->q);
-    ferry_i_small_free(z->jacobian);
-    ferry_i_small_free(z->rhs);
+    FERRY_FREE(z->jacobian, z->rhs);
 }
 
 /* fixed, dhat, b, and x = b, which is the solution for mu = 0 and for mu = inf. (Between

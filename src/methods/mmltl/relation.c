@@ -55,8 +55,7 @@ ferry_status ferry_i_mmltl_relation(ferry_ctx *ctx, const ferry_matrix *xs,
         (*delta)->data[i] = mean_s - mean_t;
     }
 done:
-    ferry_i_block_free(gm);
-    ferry_i_block_free(b);
+    FERRY_FREE(gm, b);
     return st;
 }
 
@@ -110,10 +109,7 @@ done:
 
 void ferry_i_mmltl_kernel_clear(ferry_mmltl_kernel *k)
 {
-    ferry_i_block_free(k->g);
-    ferry_i_block_free(k->delta);
-    ferry_i_block_free(k->map);
-    ferry_i_block_free(k->kmap);
+    FERRY_FREE(k->g, k->delta, k->map, k->kmap);
 }
 
 /* h = E w E' gives gr, dr = diag(w^1/2) E', and e <- E w^-1/2. Directions that are rounding
@@ -172,9 +168,6 @@ ferry_status ferry_i_mmltl_kernel_new(ferry_ctx *ctx, double gamma, const ferry_
     ferry_e(ctx)->bmul(ctx, 1, c, e, false, 0, out->map);
     ferry_e(ctx)->bmul(ctx, 1, kc, e, false, 0, out->kmap);
 done:
-    ferry_i_small_free(e);
-    ferry_i_small_free(h);
-    ferry_i_block_free(kc);
-    ferry_i_block_free(c);
+    FERRY_FREE(e, h, kc, c);
     return st;
 }

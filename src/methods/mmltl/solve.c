@@ -15,7 +15,6 @@
  * start. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "methods/mmltl/mmltl.h"
 
@@ -64,10 +63,7 @@ done:
 
 void ferry_i_mmltl_parts_clear(ferry_mmltl_parts *p)
 {
-    ferry_i_block_free(p->z);
-    ferry_i_small_free(p->r_);
-    ferry_i_small_free(p->l_);
-    ferry_i_free(p->s);
+    FERRY_FREE(p->z, p->r_, p->l_, p->s);
 }
 
 /* The bytes of z are Z' as a small, so that the signs are fixed by R, which is V's side. */
@@ -98,8 +94,7 @@ ferry_status ferry_i_mmltl_sigma(ferry_ctx *ctx, const ferry_block *g, double *s
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, s, w));
     if (g->k > 0 && w[g->k - 1] > 0) *sigma = sqrt(w[g->k - 1]);
 done:
-    ferry_i_free(w);
-    ferry_i_small_free(s);
+    FERRY_FREE(w, s);
     return st;
 }
 
@@ -258,7 +253,7 @@ static ferry_status reduce(ferry_ctx *ctx, const ferry_mmltl *p, ferry_small **q
             FERRY_ROW(*gr, i)[j] = FERRY_AT(r, i, j + 1);
     }
 done:
-    ferry_i_small_free(r);
+    ferry_i_free(r);
     return st;
 }
 
@@ -302,10 +297,7 @@ static ferry_status solve_by(ferry_ctx *ctx, const ferry_mmltl *p, bool newton, 
     FERRY_TRY(solve_small(ctx, &reduced, newton, tol, max_iter, q ? ur : u, v, found));
     if (q) expand(ctx, q, ur, u);
 done:
-    ferry_i_small_free(q);
-    ferry_i_block_free(gr);
-    ferry_i_block_free(dr);
-    ferry_i_block_free(ur);
+    FERRY_FREE(q, gr, dr, ur);
     return st;
 }
 

@@ -59,16 +59,7 @@ done:
 void ferry_i_mmltl_work_free(ferry_mmltl_work *w)
 {
     if (!w) return;
-    ferry_i_small_free(w->k);
-    ferry_i_small_free(w->shifted);
-    ferry_i_small_free(w->gd);
-    ferry_i_small_free(w->z);
-    ferry_i_small_free(w->kz);
-    ferry_i_small_free(w->vt);
-    ferry_i_block_free(w->vk);
-    ferry_i_block_free(w->e);
-    ferry_i_block_free(w->t);
-    ferry_i_free(w);
+    FERRY_FREE(w->k, w->shifted, w->gd, w->z, w->kz, w->vt, w->vk, w->e, w->t, w);
 }
 
 /* (U'U + g2 I) V' = U'G                                                              (9)
@@ -156,9 +147,7 @@ ferry_status ferry_i_mmltl_u_step_sylvester(ferry_ctx *ctx, const ferry_mmltl *p
         for (int64_t j = 0; j < g; j++)
             FERRY_ROW(u, i)[j] = FERRY_AT(x, i, j);
 done:
-    ferry_i_small_free(x);
-    ferry_i_small_free(b);
-    ferry_i_small_free(a);
+    FERRY_FREE(x, b, a);
     return st;
 }
 

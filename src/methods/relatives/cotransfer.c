@@ -68,9 +68,7 @@ static void cotransfer_free(void *model)
     if (!s) return;
     ferry_i_prepared_free(s->prepared);
     ferry_i_matrix_free(s->x);
-    FERRY_FREE(s->keep, s->mean);
-    ferry_i_block_free(s->f);
-    ferry_i_free(s);
+    FERRY_FREE(s->keep, s->mean, s->f, s);
 }
 
 /* ---- neighbours ---- */
@@ -304,9 +302,7 @@ static ferry_status walk(ferry_ctx *ctx, const cotransfer_options *o, const ttl_
         if (rep->stop != FERRY_STOP_MAX_ITER) break;
     }
 done:
-    ferry_i_block_free(q);
-    ferry_i_block_free(to);
-    ferry_i_free(share);
+    FERRY_FREE(q, to, share);
     return st;
 }
 
@@ -402,8 +398,7 @@ static ferry_status cotransfer_fit(ferry_ctx *ctx, const ferry_task *task,
 done:
     for (int64_t i = 0; i < n; i++)
         side_clear(&sides[i]);
-    FERRY_FREE(sides, begin);
-    ferry_i_block_free(f);
+    FERRY_FREE(sides, begin, f);
     ferry_i_bridge_free(b);
     cotransfer_free(s);
     return st;

@@ -125,8 +125,7 @@ static ferry_status last_by_kernel(ferry_ctx *ctx, const ttl_bridge *b, bool gat
     }
     FERRY_TRY(ferry_i_gp_fit(ctx, xp, gp, xl, y, &s->gp));
 done:
-    FERRY_FREE(keep, rows, labelled, y);
-    ferry_i_block_free(gp);
+    FERRY_FREE(keep, rows, labelled, y, gp);
     ferry_i_matrix_free(xp);
     ferry_i_matrix_free(xl);
     return st;
@@ -156,7 +155,7 @@ static ferry_status chain(ferry_ctx *ctx, const ferry_task *task, const hop_opti
                        shared + b->n_sources);
 done:
     for (int64_t i = 0; g && i < b->n_places; i++)
-        ferry_i_block_free(g[i]);
+        ferry_i_free(g[i]);
     FERRY_FREE(g, shared);
     ferry_i_carried_clear(&carried);
     return st;

@@ -55,13 +55,12 @@ static void cmf_clear(cmf *f)
                                     &f->below_w, &f->n};
 
     for (int64_t i = 0; i < FERRY_COUNT(blocks); i++)
-        ferry_i_block_free(*blocks[i]);
+        ferry_i_free(*blocks[i]);
     ferry_i_matrix_free(f->p);
     ferry_i_matrix_free(f->q);
     ferry_i_matrix_free(f->d);
     ferry_i_matrix_free(f->g);
-    ferry_i_small_free(f->gram);
-    ferry_i_small_free(f->gram2);
+    FERRY_FREE(f->gram, f->gram2);
 }
 
 /* G, if it is small, and |G|^2 = <P P', Q Q'>. */
@@ -88,8 +87,7 @@ static ferry_status make_g(ferry_ctx *ctx, cmf *f)
     for (int64_t e = 0; e < f->p->rows * f->p->rows; e++)
         f->g2 += a->data[e] * b->data[e];
 done:
-    ferry_i_small_free(a);
-    ferry_i_small_free(b);
+    FERRY_FREE(a, b);
     return st;
 }
 
@@ -294,7 +292,7 @@ static ferry_status latent_rows(ferry_ctx *ctx, const ferry_matrix *x, const cmf
             FERRY_ROW(*l, i)[k] = (FERRY_ROW(*l, i)[k] - mean[k]) * factor[k];
     }
 done:
-    ferry_i_block_free(wide);
+    ferry_i_free(wide);
     return st;
 }
 
@@ -399,11 +397,10 @@ static ferry_status htlic_fit(ferry_ctx *ctx, const ferry_task *task, const void
     FERRY_TRY(ferry_i_ttl_linear_new(ctx, b, &carried, out));
 done:
     cmf_clear(&f);
-    ferry_i_block_free(l);
     ferry_i_matrix_free(x);
     ferry_i_linear_free(m);
     ferry_i_carried_clear(&carried);
-    FERRY_FREE(kept, y, mean, factor);
+    FERRY_FREE(l, kept, y, mean, factor);
     ferry_i_bridge_free(b);
     return st;
 }

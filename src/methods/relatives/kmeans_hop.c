@@ -98,7 +98,7 @@ static ferry_status find_names(ferry_ctx *ctx, const ttl_bridge *b, double C,
     ferry_i_diag_real(ctx, "agreement", right / fmax(all, 1));
 done:
     for (int64_t i = 0; g && i < b->n_places; i++)
-        ferry_i_block_free(g[i]);
+        ferry_i_free(g[i]);
     FERRY_FREE(g, votes);
     return st;
 }
@@ -146,8 +146,7 @@ static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const voi
     s->prepared = ferry_i_bridge_release(b);
     FERRY_MOVE(*out, s);
 done:
-    ferry_i_free(of);
-    ferry_i_block_free(centres);
+    FERRY_FREE(of, centres);
     ferry_i_matrix_free(x);
     ferry_i_bridge_free(b);
     kmeans_free(s);
@@ -185,8 +184,7 @@ static ferry_status kmeans_predict(ferry_ctx *ctx, const void *model, const ferr
         }
     ferry_i_winners(&scores, p->cls, NULL);
 done:
-    ferry_i_free(length2);
-    ferry_i_block_free(turned);
+    FERRY_FREE(length2, turned);
     ferry_i_matrix_free(x);
     return st;
 }

@@ -58,15 +58,10 @@ static void pair_clear(pair *p)
     for (int i = 0; i < 2; i++) {
         ferry_i_matrix_free(p->x[i]);
         ferry_i_matrix_free(p->own[i]);
-        ferry_i_small_free(p->m[i]);
-        ferry_i_block_free(p->half[i]);
-        ferry_i_block_free(p->other[i]);
+        FERRY_FREE(p->m[i], p->half[i], p->other[i]);
     }
     ferry_i_matrix_free(p->shared);
-    ferry_i_small_free(p->chol);
-    ferry_i_block_free(p->u);
-    ferry_i_block_free(p->z);
-    ferry_i_free(p->s2);
+    FERRY_FREE(p->chol, p->u, p->z, p->s2);
 }
 
 /* x with only the columns where keep says `which`, all columns numbered as before. */
@@ -123,8 +118,7 @@ static ferry_status fill_in(ferry_ctx *ctx, double lambda, pair *p)
     FERRY_TRY(regress(ctx, k, p->na, p->nb, 0, p->na, lambda, &chol_b, &p->m[0]));
     FERRY_TRY(regress(ctx, k, 0, p->na, p->na, p->nb, lambda, &p->chol, &p->m[1]));
 done:
-    ferry_i_small_free(k);
-    ferry_i_small_free(chol_b);
+    FERRY_FREE(k, chol_b);
     return st;
 }
 
@@ -183,13 +177,12 @@ static ferry_status room(ferry_ctx *ctx, int64_t k, pair *p)
     ferry_status st = FERRY_OK;
 
     for (int i = 0; i < 2; i++) {
-        ferry_i_block_free(p->half[i]);
-        ferry_i_block_free(p->other[i]);
+        FERRY_FREE(p->half[i], p->other[i]);
         p->half[i] = p->other[i] = NULL;
         FERRY_TRY(ferry_i_block_new(ctx, i ? p->nb : p->na, k, &p->half[i]));
         FERRY_TRY(ferry_i_block_new(ctx, i ? p->nb : p->na, k, &p->other[i]));
     }
-    ferry_i_block_free(p->z);
+    ferry_i_free(p->z);
     p->z = NULL;
     FERRY_TRY(ferry_i_block_new(ctx, p->cols, k, &p->z));
 done:
@@ -281,9 +274,7 @@ static ferry_status weights(ferry_ctx *ctx, pair *p, const double *beta, int64_t
         out->w[k * wide + p->cols] = beta[k * (p->r + 1) + p->r];
     }
 done:
-    ferry_i_block_free(y);
-    ferry_i_block_free(a0);
-    ferry_i_small_free(t);
+    FERRY_FREE(y, a0, t);
     return st;
 }
 
@@ -405,7 +396,7 @@ static ferry_status latentmap_fit(ferry_ctx *ctx, const ferry_task *task,
         FERRY_TRY(ferry_i_progress(ctx, "latentmap", i, last, NAN, &finish));
         if (i == last) break;
         ferry_i_matrix_free(x);
-        ferry_i_block_free(g);
+        ferry_i_free(g);
         g = NULL;
         x = ferry_i_matrix_ref(p->x);
         FERRY_TRY(ferry_i_block_new(ctx, p->n, b->c, &g));
@@ -416,7 +407,7 @@ static ferry_status latentmap_fit(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_ttl_linear_new(ctx, b, &carried, out));
 done:
     ferry_i_matrix_free(x);
-    ferry_i_block_free(g);
+    ferry_i_free(g);
     ferry_i_carried_clear(&carried);
     ferry_i_bridge_free(b);
     return st;

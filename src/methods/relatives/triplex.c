@@ -69,7 +69,7 @@ static void stage_clear(stage *s)
         ferry_i_matrix_free(s->place[v].x);
     FERRY_FREE(s->place, s->keep);
     ferry_i_nmtf_free(s->n);
-    ferry_i_block_free(s->start);
+    ferry_i_free(s->start);
 }
 
 static const ttl_place *member(const stage *s, int64_t v)
@@ -131,7 +131,7 @@ static ferry_status first_labels(ferry_ctx *ctx, stage *s, int32_t *const *known
     FERRY_TRY(ferry_i_carried_apply(ctx, &carried, b->place[s->to].x, s->start));
 done:
     for (int64_t v = 0; g && v < s->n_from; v++)
-        ferry_i_block_free(g[v]);
+        ferry_i_free(g[v]);
     FERRY_FREE(g, teacher);
     ferry_i_carried_clear(&carried);
     return st;

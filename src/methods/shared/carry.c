@@ -6,7 +6,6 @@
  * labels are so many weighted copies of an instance. */
 #include "methods/shared/carry.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { LEAST_COPY = 1000 }; /* copies of weight 1/1000 or less are left out */
@@ -183,7 +182,7 @@ ferry_status ferry_i_carry(ferry_ctx *ctx, const ttl_carry_options *o, int64_t n
 done:
     ferry_i_free(kept);
     ferry_i_matrix_free(l.x);
-    ferry_i_block_free(l.a);
+    ferry_i_free(l.a);
     return st;
 }
 

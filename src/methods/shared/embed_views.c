@@ -12,9 +12,7 @@ void ferry_i_embed_view_free(embed_view *v)
 {
     if (!v) return;
     ferry_i_centred_clear(&v->c);
-    ferry_i_free(v->mean);
-    ferry_i_block_free(v->q);
-    ferry_i_free(v);
+    FERRY_FREE(v->mean, v->q, v);
 }
 
 /* ---- centring and balancing ---- */
@@ -119,7 +117,7 @@ static ferry_status apply_squared(ferry_ctx *ctx, void *arg, const ferry_block *
         FERRY_TRY(ferry_i_centred_tmul(ctx, s->c, t, y));
     }
 done:
-    ferry_i_block_free(t);
+    ferry_i_free(t);
     return st;
 }
 
@@ -137,7 +135,7 @@ static ferry_status spectral2(ferry_ctx *ctx, const embed_view *v, double *out)
     FERRY_TRY(ferry_i_block_new(ctx, size, 1, &vector));
     FERRY_TRY(ferry_e(ctx)->eigs(ctx, size, apply_squared, &s, 1, 0, out, vector));
 done:
-    ferry_i_block_free(vector);
+    ferry_i_free(vector);
     return st;
 }
 
@@ -258,9 +256,7 @@ ferry_status ferry_i_embed_view_compress(ferry_ctx *ctx, embed_view *v)
     v->cols = rank;
 done:
     ferry_i_matrix_free(r);
-    ferry_i_block_free(left);
-    ferry_i_small_free(g);
-    ferry_i_free(l);
+    FERRY_FREE(left, g, l);
     return st;
 }
 

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Points of the scatter in a report: enough to see groups, few enough to draw and to
@@ -17,9 +16,7 @@ void ferry_i_embedding_free(void *state)
 
     if (!e) return;
     for (int64_t j = 0; e->part && j < e->p; j++) {
-        ferry_i_free(e->part[j].mean);
-        ferry_i_block_free(e->part[j].u);
-        FERRY_FREE(e->part[j].slope, e->part[j].r2);
+        FERRY_FREE(e->part[j].mean, e->part[j].u, e->part[j].slope, e->part[j].r2);
     }
     ferry_i_free(e->part);
     ferry_i_prepared_free(e->prepared);
@@ -169,8 +166,7 @@ ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embe
     }
 done:
     ferry_i_embedding_free(e);
-    ferry_i_block_free(z);
-    ferry_i_block_free(t);
+    FERRY_FREE(z, t);
     return st;
 }
 
@@ -205,7 +201,7 @@ static ferry_status gather_view(ferry_ctx *ctx, const embed_part *part, ferry_ma
         }
     }
 done:
-    ferry_i_block_free(t);
+    ferry_i_free(t);
     return st;
 }
 
@@ -245,10 +241,7 @@ ferry_status ferry_i_embedding_apply(ferry_ctx *ctx, const embedding *e,
         FERRY_TRY(gather_view(ctx, &e->part[j], r.x[j], r.there[j], &g));
     combine(e, &g, phi);
 done:
-    ferry_i_block_free(g.sum);
-    ferry_i_block_free(g.num);
-    ferry_i_block_free(g.den);
-    ferry_i_free(g.have);
+    FERRY_FREE(g.sum, g.num, g.den, g.have);
     ferry_i_rows_clear(&r);
     return st;
 }

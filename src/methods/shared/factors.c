@@ -7,8 +7,7 @@
 void ferry_i_factors_clear(factors *f)
 {
     ferry_i_prepared_free(f->prepared);
-    ferry_i_block_free(f->h);
-    ferry_i_block_free(f->g);
+    FERRY_FREE(f->h, f->g);
     ferry_i_ids_free(f->ids);
     for (int64_t t = 0; f->tensor && t < f->n_tensors; t++)
         ferry_i_free(f->tensor[t].data);

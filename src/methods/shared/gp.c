@@ -25,9 +25,7 @@ void ferry_i_gp_free(ttl_gp *m)
     ferry_i_free(m->zbar);
     ferry_i_matrix_free(m->p);
     ferry_i_matrix_free(m->l);
-    ferry_i_block_free(m->alpha);
-    ferry_i_block_free(m->beta);
-    ferry_i_free(m);
+    FERRY_FREE(m->alpha, m->beta, m);
 }
 
 /* s <- factor exp(-gamma s) + ridge I, of squared distances s. */
@@ -68,8 +66,7 @@ static ferry_status fit_bridge(ferry_ctx *ctx, const ferry_block *g, ttl_gp *m)
         for (int64_t j = 0; j < c; j++)
             FERRY_ROW(m->alpha, i)[j] = FERRY_AT(z, i, j);
 done:
-    ferry_i_small_free(k);
-    ferry_i_small_free(z);
+    FERRY_FREE(k, z);
     return st;
 }
 
@@ -167,11 +164,7 @@ static ferry_status fit_gate(ferry_ctx *ctx, const int32_t *y, ttl_gp *m)
     ferry_i_diag_real(ctx, "gate_a", m->a);
     ferry_i_diag_real(ctx, "gate_tau", tau);
 done:
-    ferry_i_small_free(w.d2);
-    ferry_i_small_free(w.b);
-    ferry_i_small_free(w.inv);
-    ferry_i_small_free(w.r);
-    ferry_i_block_free(w.m_l);
+    FERRY_FREE(w.d2, w.b, w.inv, w.r, w.m_l);
     return st;
 }
 
@@ -231,7 +224,7 @@ ferry_status ferry_i_gp_apply(ferry_ctx *ctx, const ttl_gp *m, const ferry_matri
     /* f = a m(x) + k(x, L) beta */
     ferry_e(ctx)->axpby(ctx, 1, own, m->a, f);
 done:
-    ferry_i_block_free(own);
+    ferry_i_free(own);
     return st;
 }
 

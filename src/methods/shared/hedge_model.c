@@ -1,6 +1,5 @@
 /* A hedge as a model (hedge.h): rows from outside made ready, the stream, predictions,
  * and the way to a file and back, where all shapes are checked against each other. */
-#include <stdio.h>
 #include <string.h>
 
 #include "methods/shared/hedge.h"

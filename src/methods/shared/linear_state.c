@@ -1,8 +1,6 @@
 /* A linear classifier on the target's features as a model (linear_state.h). */
 #include "methods/shared/linear_state.h"
 
-#include <string.h>
-
 void ferry_i_ttl_linear_free(void *model)
 {
     ttl_linear *s = model;

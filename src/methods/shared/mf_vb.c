@@ -54,7 +54,7 @@ static ferry_status one_fit(ferry_ctx *ctx, const observed *x, int64_t rank, wor
     FERRY_TRY(ferry_i_vb(ctx, x, &how, q0, out));
     FERRY_TRY(ferry_i_progress(ctx, "mf", ++k->done, k->steps, NAN, &k->finish));
 done:
-    ferry_i_block_free(q0);
+    ferry_i_free(q0);
     return st;
 }
 

@@ -18,8 +18,7 @@ ferry_status ferry_i_column_means(ferry_ctx *ctx, const ferry_matrix *x, double 
 
 void ferry_i_ranked_clear(ranked *s)
 {
-    ferry_i_block_free(s->u);
-    FERRY_FREE(s->mean, s->inv_sd);
+    FERRY_FREE(s->u, s->mean, s->inv_sd);
     ferry_i_ranksvm_free(s->r);
     ferry_i_base_clear(&s->b);
 }
@@ -79,7 +78,7 @@ ferry_status ferry_i_ranked_label(ferry_ctx *ctx, const ranked *s, const ferry_m
         ferry_i_ranksvm_decide(s->r, FERRY_ROW(f, i), p->set + instance[i] * m);
     }
 done:
-    ferry_i_block_free(f);
+    ferry_i_free(f);
     return st;
 }
 
@@ -105,8 +104,7 @@ ferry_status ferry_i_ranked_predict(ferry_ctx *ctx, const void *model,
         FERRY_TRY(ferry_i_ranked_label(ctx, s, x, s->mean, instance, p));
     }
 done:
-    ferry_i_free(instance);
-    ferry_i_block_free(z);
+    FERRY_FREE(instance, z);
     ferry_i_matrix_free(x);
     return st;
 }

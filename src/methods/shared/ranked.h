@@ -3,6 +3,8 @@
 #ifndef FERRY_RANKED_H
 #define FERRY_RANKED_H
 
+#include <float.h>
+
 #include "methods/shared/base.h"
 
 /* The options of the learner in a method's table. */

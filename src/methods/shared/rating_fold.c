@@ -301,8 +301,7 @@ static ferry_status fold_rows(ferry_ctx *ctx, rating_model *m, bool items, int64
         copy_reals(FERRY_ROW(own, first), rows->data, x->rows * m->rank);
     }
 done:
-    ferry_i_block_free(rows);
-    ferry_i_free(cost);
+    FERRY_FREE(rows, cost);
     return st;
 }
 

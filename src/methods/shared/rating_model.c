@@ -1,6 +1,5 @@
 /* The model that methods for goal rate end in (ratings.h): making one, and predicting. */
 #include <math.h>
-#include <string.h>
 
 #include "methods/shared/near.h"
 
@@ -13,14 +12,10 @@ void ferry_i_rating_model_free(void *state)
     if (!m) return;
     ferry_i_ids_free(m->users);
     ferry_i_ids_free(m->items);
-    FERRY_FREE(m->a, m->b);
-    ferry_i_block_free(m->p);
-    ferry_i_block_free(m->q);
-    FERRY_FREE(m->p0, m->q0, m->start, m->item);
+    FERRY_FREE(m->a, m->b, m->p, m->q, m->p0, m->q0, m->start, m->item);
     for (int64_t s = 0; m->part && s < m->parts; s++)
         ferry_i_free(m->part[s].r); /* pi_u and pi_v stand behind it */
-    ferry_i_free(m->part);
-    ferry_i_block_free(m->pu);
+    FERRY_FREE(m->part, m->pu);
     ferry_i_near_free(m->near);
     ferry_i_free(m);
 }

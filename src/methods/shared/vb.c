@@ -21,8 +21,7 @@ typedef struct side {
 
 static void side_clear(side *s)
 {
-    ferry_i_block_free(s->z);
-    FERRY_FREE(s->s, s->packed, s->sse, s->v);
+    FERRY_FREE(s->z, s->s, s->packed, s->sse, s->v);
 }
 
 static ferry_status side_new(ferry_ctx *ctx, int64_t n, int64_t rank, bool diagonal,
@@ -208,9 +207,7 @@ static void moments_of(const ferry_matrix *x, vb_fit *f)
 
 void ferry_i_vb_clear(vb_fit *f)
 {
-    FERRY_FREE(f->v, f->vq);
-    ferry_i_block_free(f->zu);
-    ferry_i_block_free(f->zi);
+    FERRY_FREE(f->v, f->vq, f->zu, f->zi);
     *f = (vb_fit){0};
 }
 

@@ -153,9 +153,7 @@ static ferry_status fidelity_of(ferry_ctx *ctx, const trip *t, int64_t j, const 
         *fid = fmin(*fid, kappa);
     }
 done:
-    FERRY_FREE(rows, truth, label);
-    ferry_i_block_free(g);
-    ferry_i_block_free(start);
+    FERRY_FREE(rows, truth, label, g, start);
     ferry_i_matrix_free(x);
     ferry_i_matrix_free(cut);
     ferry_i_axes_clear(&a);
@@ -222,8 +220,7 @@ static ferry_status names_kept(ferry_ctx *ctx, const ferry_block *carried,
     ferry_i_winners(free_of, y + n, NULL);
     FERRY_TRY(ferry_i_kappa(ctx, n, y, y + n, c, kappa));
 done:
-    FERRY_FREE(mean, y);
-    ferry_i_block_free(free_of);
+    FERRY_FREE(mean, y, free_of);
     return st;
 }
 
@@ -257,7 +254,7 @@ static ferry_status half_labels(ferry_ctx *ctx, const trip *t, int64_t i, double
 done:
     ferry_i_carried_clear(&m);
     ferry_i_matrix_free(x);
-    ferry_i_block_free(g);
+    ferry_i_free(g);
     return st;
 }
 
@@ -389,8 +386,7 @@ static ferry_status settle_others(ferry_ctx *ctx, const trip *t, int64_t i, ttl_
     own = (ttl_mixture){0};
 done:
     ferry_i_mixture_clear(&own);
-    ferry_i_block_free(g);
-    ferry_i_free(used);
+    FERRY_FREE(g, used);
     return st;
 }
 

@@ -21,9 +21,7 @@ static const double SHARE = 0.9, MOVED = 1e-3;
 
 void ferry_i_axes_clear(ttl_axes *a)
 {
-    ferry_i_block_free(a->v);
-    ferry_i_block_free(a->z);
-    ferry_i_free(a->mean);
+    FERRY_FREE(a->v, a->z, a->mean);
     *a = (ttl_axes){0};
 }
 
@@ -83,8 +81,7 @@ static ferry_status by_gram(ferry_ctx *ctx, const ferry_matrix *x, const double 
         for (int64_t k = 0; k < (*u)->k; k++)
             FERRY_ROW(*u, i)[k] = FERRY_AT(s, i, m - 1 - k);
 done:
-    ferry_i_small_free(s);
-    ferry_i_free(w);
+    FERRY_FREE(s, w);
     return st;
 }
 
@@ -112,7 +109,7 @@ static ferry_status centred_mul(ferry_ctx *ctx, void *arg, const ferry_block *u,
     }
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, c->x, t, 0, y));
 done:
-    ferry_i_block_free(t);
+    ferry_i_free(t);
     return st;
 }
 
@@ -133,7 +130,7 @@ static ferry_status by_lanczos(ferry_ctx *ctx, const ferry_matrix *x, const doub
     for (int64_t j = 0; j < x->cols; j++)
         memcpy(FERRY_ROW(*u, j), FERRY_ROW(all, j), (size_t)(*u)->k * sizeof(double));
 done:
-    ferry_i_block_free(all);
+    ferry_i_free(all);
     return st;
 }
 
@@ -193,7 +190,7 @@ ferry_status ferry_i_axes(ferry_ctx *ctx, const ferry_matrix *given, ttl_axes *o
     FERRY_TRY(place_rows(ctx, x, gram && n <= d, u, value, out));
     u = NULL;
 done:
-    if (out->v != u && out->z != u) ferry_i_block_free(u);
+    if (out->v != u && out->z != u) ferry_i_free(u);
     ferry_i_matrix_free(full);
     ferry_i_free(value);
     if (st != FERRY_OK) ferry_i_axes_clear(out);
@@ -291,8 +288,6 @@ ferry_status ferry_i_settle_dense(ferry_ctx *ctx, const ttl_axes *a, const int32
     }
     if (out) FERRY_TRY(as_mixture(ctx, a, s, constant, out));
 done:
-    ferry_i_block_free(next);
-    ferry_i_small_free(s);
-    ferry_i_free(constant);
+    FERRY_FREE(next, s, constant);
     return st;
 }

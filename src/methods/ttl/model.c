@@ -1,7 +1,6 @@
 /* The model of ttl: kept, asked, saved and loaded. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "methods/ttl/ttl.h"
 

@@ -168,7 +168,7 @@ static ferry_status start(ferry_ctx *ctx, const ttl_options *o, route *r)
     }
 done:
     for (int64_t i = 0; g && i < b->n_places; i++)
-        ferry_i_block_free(g[i]);
+        ferry_i_free(g[i]);
     ferry_i_free(g);
     return st;
 }

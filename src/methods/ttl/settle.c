@@ -20,8 +20,7 @@
 
 void ferry_i_mixture_clear(ttl_mixture *m)
 {
-    ferry_i_block_free(m->l);
-    ferry_i_free(m->log_pi);
+    FERRY_FREE(m->l, m->log_pi);
     *m = (ttl_mixture){0};
 }
 
@@ -159,8 +158,7 @@ ferry_status ferry_i_settle(ferry_ctx *ctx, const ttl_settle_options *o, ferry_m
     }
 done:
     ferry_i_mixture_clear(&own);
-    ferry_i_block_free(next);
-    FERRY_FREE(q, sums);
+    FERRY_FREE(next, q, sums);
     return st;
 }
 

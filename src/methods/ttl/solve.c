@@ -25,10 +25,9 @@ static void trip_clear(trip *t)
 {
     for (int64_t i = 0; t->at && i < t->b->n_places; i++) {
         ferry_i_matrix_free(t->at[i].x);
-        ferry_i_block_free(t->at[i].g);
+        ferry_i_free(t->at[i].g);
         ferry_i_matrix_free(t->at[i].known_x);
-        ferry_i_block_free(t->at[i].known_g);
-        FERRY_FREE(t->at[i].half.y, t->at[i].carried);
+        FERRY_FREE(t->at[i].known_g, t->at[i].half.y, t->at[i].carried);
     }
     FERRY_FREE(t->at, t->pool);
 }

@@ -82,11 +82,9 @@ static ferry_status one_fold(ferry_ctx *ctx, const trip *t, int64_t i, const int
     for (int64_t r = 0; r < n_out; r++)
         memcpy(FERRY_ROW(g, out[r]), FERRY_ROW(scores, r), (size_t)g->k * sizeof(double));
 done:
-    FERRY_FREE(in, out);
     ferry_i_matrix_free(train);
     ferry_i_matrix_free(test);
-    ferry_i_block_free(a);
-    ferry_i_block_free(scores);
+    FERRY_FREE(in, out, a, scores);
     ferry_i_carried_clear(&m);
     return st;
 }
@@ -128,8 +126,7 @@ ferry_status ferry_i_trip_boarding(ferry_ctx *ctx, const trip *t, int64_t i, dou
     }
     FERRY_TRY(ferry_i_kappa(ctx, *n, y, y + p->n, t->b->c, kappa));
 done:
-    FERRY_FREE(y, within);
-    ferry_i_block_free(g);
+    FERRY_FREE(y, within, g);
     return st;
 }
 
