@@ -85,6 +85,8 @@ bool ferry_i_view_has_names(const ferry_view *v);
 typedef struct ferry_graph {
     char *name;
     ferry_matrix *a;
+    bool
+        choose; /* of nearest rows, with as many as the visible labels ask for (task/near.c) */
 } ferry_graph;
 
 /* n observed (user, item, value); NaN = to be predicted. lo, hi: range of the finite

@@ -93,6 +93,15 @@ ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matr
 ferry_status ferry_i_near_edges(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
                                 int64_t *n_edges, int64_t **from, int64_t **to,
                                 double **weight);
+/* The same in two steps. Rows of k + 1 entries, of which the first k are the nearest of each
+ * row without itself; then the edges of the first k <= wide - 1 of them. */
+ferry_status ferry_i_near_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
+                               int64_t **index, double **dist);
+ferry_status ferry_i_near_join(ferry_ctx *ctx, int64_t n, int64_t wide, int64_t k,
+                               const int64_t *index, const double *dist, int64_t *n_edges,
+                               int64_t **from, int64_t **to, double **weight);
+/* Of an edge of length d between rows whose k-th nearest are s and `other` away. */
+double ferry_i_near_weight(double d, double s, double other);
 
 /* ---- folds, numbers in order (folds.c) ---- */
 

@@ -180,9 +180,11 @@ static ferry_status add_near(const ferry_place *p, const ferry_place *knn, const
 
     FERRY_TRY(ferry_i_place_keys(p, keys, 2, NULL, 0));
     FERRY_TRY(ferry_i_place_string(knn, "a number of neighbours", &text));
-    const long k = strtol(text, &end, 10);
-    if (*text == 0 || *end != 0 || k < 1 || k > 1000)
-        FERRY_TRY(ferry_i_place_bad(knn, "expected a number of neighbours, 1 to 1000"));
+    const bool any = strcmp(text, "auto") == 0;
+    const long k = any ? 0 : strtol(text, &end, 10);
+    if (!any && (*text == 0 || *end != 0 || k < 1 || k > 1000))
+        FERRY_TRY(
+            ferry_i_place_bad(knn, "expected a number of neighbours, 1 to 1000, or auto"));
     st = ferry_i_domain_add_near(p->y->ctx, d, name, k);
     if (st == FERRY_EDATA) st = ferry_i_place_prefix(knn, st);
 done:

@@ -106,7 +106,7 @@ ferry_status ferry_i_parse_pairs(const ferry_place *p, ferry_task *task, ferry_d
 /* The path a file name in the task file means. New string. */
 ferry_status ferry_i_place_path(const ferry_place *p, const char *name, char **out);
 
-/* A graph of each instance's k nearest in the domain's views (near.c). */
+/* A graph of each instance's k nearest in the domain's views (near.c); 0: auto. */
 ferry_status ferry_i_domain_add_near(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                      int64_t k);
 

@@ -383,11 +383,14 @@ ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t 
     ferry_i_rng_for(&repeat, &rng, "split");
     FERRY_TRY(ferry_i_task_resolved(ctx, task, &t));
     for (int64_t i = 0; i < t->n_domains; i++) {
-        ferry_domain *seen = NULL;
+        ferry_domain *seen = NULL, *near = NULL;
         if (t->domains[i]->role != FERRY_TARGET) continue;
         FERRY_TRY(ferry_i_task_hide(ctx, t->goal, t->domains[i], &rng, &seen));
         ferry_domain_free(t->domains[i]);
         t->domains[i] = seen;
+        FERRY_TRY(ferry_i_domain_choose_near(ctx, seen, &near));
+        ferry_domain_free(seen);
+        t->domains[i] = near;
     }
     FERRY_MOVE(*out, t);
 done:

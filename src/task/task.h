@@ -76,6 +76,10 @@ ferry_status ferry_i_task_target(ferry_ctx *ctx, const ferry_task *task,
  * with `task`. */
 ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t r,
                                 ferry_task **out);
+/* d with as many neighbours in graphs of `knn: auto` as its labels ask for (near.c); d itself,
+ * once more, where there is nothing to choose. */
+ferry_status ferry_i_domain_choose_near(ferry_ctx *ctx, ferry_domain *d,
+                                        ferry_domain **out);
 /* One target of a resolved task likewise. *out is d itself (one more owner) when it has
  * nothing to hide. */
 ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,

@@ -430,7 +430,7 @@ static void test_bad_domains(void **state)
     bad(ctx, HEAD "  - {name: s, role: source, x: t.csv, graphs: [{name: g}]}\n",
         "domains[0].graphs[0]: edges: is missing");
     bad(ctx, HEAD "  - {name: s, role: source, x: t.csv, graphs: [{name: g, knn: few}]}\n",
-        "domains[0].graphs[0].knn: expected a number of neighbours, 1 to 1000");
+        "domains[0].graphs[0].knn: expected a number of neighbours, 1 to 1000, or auto");
     bad(ctx, HEAD "  - {name: s, role: source, x: t.csv, graphs: [{name: g, knn: 999}]}\n",
         "domains[0].graphs[0].knn: knn: 999 neighbours, but 's' has");
     bad(ctx, HEAD "  - {name: s, role: source, graphs: [{name: g, knn: 3}]}\n",

@@ -119,8 +119,8 @@ static size_t add(char *text, size_t size, size_t n, const char *fmt, ...)
 /* In the order of gbc_correct. */
 static const char *const corrects[] = {"auto", "no", "residual", "smooth"};
 /* In the order of gbc_kind. */
-static const char *const kinds[] = {"trees", "linear", "smoothed linear",
-                                    "self-trained linear", "labels"};
+static const char *const kinds[] = {
+    "trees", "linear", "smoothed linear", "self-trained linear", "labels", "nearest rows"};
 
 /* {"trees": {"share": 0.4, "loss": 0.21, ...}, ...} of the parts that were tried. */
 static void parts(ferry_ctx *ctx, const gbc_plan *p)
@@ -134,8 +134,9 @@ static void parts(ferry_ctx *ctx, const gbc_plan *p)
                                 corrects[part->correct], "strength", part->strength,
                                 "power", part->power);
         if (isfinite(part->loss)) json_object_set_new(one, "loss", json_real(part->loss));
-        if (k != GBC_TREES && k != GBC_LABELS)
+        if (k >= GBC_LINE && k <= GBC_SELF)
             json_object_set_new(one, "C", json_real(part->C));
+        if (k == GBC_NEAR) json_object_set_new(one, "k", json_integer(p->near));
         json_object_set_new(all, kinds[k], one);
     }
     ferry_i_diag_json(ctx, "parts", all);

@@ -88,6 +88,7 @@ typedef struct job {
     ferry_prepared *prepared;
     boosted_views views;
     gbc_side side;
+    gbc_nearest near;
     int64_t n_labelled;
     double unit; /* |T| / |U| */
     gbc_plan plan;
@@ -100,6 +101,7 @@ static void clear(job *j)
     ferry_i_prepared_free(j->prepared);
     ferry_i_boosted_views_clear(&j->views);
     ferry_i_gbc_side_clear(&j->side);
+    ferry_i_gbc_nearest_clear(&j->near);
     ferry_i_gbc_plan_clear(&j->plan);
 }
 
@@ -198,6 +200,30 @@ static bool of_trees(const gbc_options *o)
            o->clamp || o->weights || o->combine;
 }
 
+/* What cross-validation is asked; `lines`: whether there is more than trees. */
+static gbc_tuning tuning_of(job *j, gbc_rule rule, bool lines)
+{
+    const gbc_options *o = j->o;
+
+    return (gbc_tuning){.learner = o->learner == LEARNER_LINEAR ? GBC_LINEAR
+                                   : lines                      ? GBC_LEARNER_AUTO
+                                                                : GBC_TREE,
+                        .side = &j->side,
+                        .near = &j->near,
+                        .folds = o->folds,
+                        .trees = o->grow.trees,
+                        .patience = o->patience,
+                        .rule = rule == GBC_RULE_EQUAL ? rule : GBC_RULE_SKILL,
+                        .combine = (gbc_combine)o->combine,
+                        .correct = (gbc_correct)o->correct,
+                        .strength = o->strength,
+                        .lambdas = o->tune,
+                        .unit = j->unit,
+                        .outputs = &j->outputs,
+                        .g = &j->g,
+                        .views = j->views.at};
+}
+
 /* *tuned: cross-validation had its say. Cross-validation decides what is auto, number of
  * trees included. In mode paper it runs only when lambdas are to be tuned. With fewer labels
  * than folds nothing is chosen. */
@@ -215,22 +241,7 @@ static ferry_status make_plan(ferry_ctx *ctx, const ferry_task *task, job *j, bo
     const bool lines = o->learner == LEARNER_LINEAR ||
                        (o->learner == LEARNER_AUTO && *tuned && !paper && !of_trees(o));
     if (lines) FERRY_TRY(ferry_i_gbc_side_new(ctx, task, &j->side));
-    const gbc_tuning s = {.learner = o->learner == LEARNER_LINEAR ? GBC_LINEAR
-                                     : lines                      ? GBC_LEARNER_AUTO
-                                                                  : GBC_TREE,
-                          .side = &j->side,
-                          .folds = o->folds,
-                          .trees = o->grow.trees,
-                          .patience = o->patience,
-                          .rule = rule == GBC_RULE_EQUAL ? rule : GBC_RULE_SKILL,
-                          .combine = (gbc_combine)o->combine,
-                          .correct = (gbc_correct)o->correct,
-                          .strength = o->strength,
-                          .lambdas = o->tune,
-                          .unit = j->unit,
-                          .outputs = &j->outputs,
-                          .g = &j->g,
-                          .views = j->views.at};
+    const gbc_tuning s = tuning_of(j, rule, lines);
     if (*tuned) FERRY_TRY(ferry_i_gbc_tune(ctx, &s, p));
     /* Cross-validation has asked whether graphs correct the answers; then they do not
      * pull the trees as well. An additive score keeps the pull. */
@@ -334,7 +345,7 @@ static ferry_status keep_labels(ferry_ctx *ctx, const job *j, gbc_model *m, bool
             m->wg[i] = tuned ? j->plan.wg[i] : 1 / (double)q;
     }
     FERRY_NEW(ctx, answers, n * c);
-    for (int64_t k = 0; k < GBC_KINDS; k++) {
+    for (int64_t k = 0; k < GBC_NEAR; k++) { /* nearest rows have no graph of the task */
         const double *from = j->plan.held[k];
         if (!(m->part[k].share > 0) || m->part[k].correct != GBC_CORRECT_RESIDUAL) continue;
         if (!from) FERRY_TRY(own_answers(ctx, j, m, k, answers));
@@ -368,6 +379,11 @@ static ferry_status gbc_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     rep->objective = NAN;
     if (m->part[GBC_TREES].share > 0) FERRY_TRY(boost(ctx, &j, m, rep));
     FERRY_TRY(fit_lines(ctx, &j, m));
+    if (m->part[GBC_NEAR].share > 0) {
+        const gbc_tuning s = tuning_of(&j, GBC_RULE_SKILL, true);
+        FERRY_TRY(ferry_i_gbc_near_fit(ctx, &s, j.t, &j.plan, &m->near));
+        if (!m->side) FERRY_MOVE(m->side, j.side.prepared);
+    }
     FERRY_TRY(keep_labels(ctx, &j, m, tuned));
     FERRY_TRY(ferry_i_gbc_explain(ctx, j.t, m, &j.plan, tuned));
     FERRY_MOVE(*state, m);

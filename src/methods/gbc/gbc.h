@@ -159,6 +159,7 @@ typedef enum gbc_kind {
     GBC_SMOOTHED, /* on features smoothed over the graphs */
     GBC_SELF,     /* the better of the two, taught also by what it is sure of */
     GBC_LABELS,   /* no features: labels spread over the graphs */
+    GBC_NEAR,     /* labels spread over each instance's nearest rows */
     GBC_KINDS
 } gbc_kind;
 
@@ -178,10 +179,10 @@ typedef struct gbc_plan {
     gbc_part part[GBC_KINDS];
     gbc_settings o; /* additive: as asked or chosen */
     double lambda0, lambda1;
-    int64_t trees;
-    double *w;         /* p */
-    double stretch;    /* of the average */
-    double *view_loss; /* p: held-out loss of each view; NaN: not known */
+    int64_t trees, near; /* iterations; GBC_NEAR: neighbours of a row */
+    double *w;           /* p */
+    double stretch;      /* of the average */
+    double *view_loss;   /* p: held-out loss of each view; NaN: not known */
     double constant_loss, average_loss, additive_loss; /* held out; NaN: not known */
     double loss;                                       /* held out, of the mixture */
     double *wg;                                        /* q: by how well neighbours agree */
@@ -212,10 +213,18 @@ typedef struct gbc_side {
     double factor;
 } gbc_side;
 
+/* Who is near whom among the instances that have features: near.c. */
+typedef struct gbc_nearest {
+    int64_t n, *instance; /* those, by their rows here */
+    int64_t k, *index;    /* n x (k + 1): the k nearest of each; 0: not looked for */
+    double *dist;         /* likewise: how far they are */
+} gbc_nearest;
+
 /* What to decide, and how. */
 typedef struct gbc_tuning {
     gbc_learner learner;
-    gbc_side *side; /* NULL: trees only */
+    gbc_side *side;    /* NULL: trees only */
+    gbc_nearest *near; /* to be filled */
     int64_t folds, trees, patience;
     gbc_rule rule; /* skill or equal */
     gbc_combine combine;
@@ -256,6 +265,10 @@ double ferry_i_gbc_best_power(const gbc_answers *a, const double *held, double *
 /* Part `kind` of the plan becomes `part`, with its best correction and power. */
 ferry_status ferry_i_gbc_consider(ferry_ctx *ctx, gbc_answers *a, gbc_kind kind,
                                   gbc_part part, gbc_plan *p);
+/* The labels of the other folds alone, spread from their mean over the graphs of s, as part
+ * `kind` of the plan. */
+ferry_status ferry_i_gbc_try_labels(ferry_ctx *ctx, const gbc_tuning *s,
+                                    const int32_t *fold, gbc_kind kind, gbc_plan *p);
 /* The shares of the parts that were considered. */
 ferry_status ferry_i_gbc_mix(ferry_ctx *ctx, const gbc_answers *a, gbc_plan *p);
 
@@ -289,6 +302,31 @@ void ferry_i_gbc_power(int64_t n, int64_t m, double power, double *answers);
 ferry_status ferry_i_gbc_try_lines(ferry_ctx *ctx, const gbc_tuning *s, const int32_t *fold,
                                    gbc_plan *p);
 
+/* Nearest rows: near.c. */
+
+/* What is kept of them: the rows of the fit and what they were answered. A new row gets the
+ * mean of its k nearest ones, weighted as edges are. */
+typedef struct gbc_near {
+    int64_t k;       /* 0: there is no such part */
+    ferry_matrix *x; /* rows with features, side by side and scaled */
+    ferry_ids *ids;  /* of their instances */
+    double *answers; /* rows x m: labels, or what has reached them */
+    double *scale;   /* rows: how far the k-th nearest is */
+    double *prior;   /* m */
+} gbc_near;
+void ferry_i_gbc_nearest_clear(gbc_nearest *n);
+void ferry_i_gbc_near_clear(gbc_near *n);
+/* Offer them to the plan; not with too many rows. */
+ferry_status ferry_i_gbc_try_near(ferry_ctx *ctx, const gbc_tuning *s, const int32_t *fold,
+                                  gbc_plan *p);
+ferry_status ferry_i_gbc_near_fit(ferry_ctx *ctx, const gbc_tuning *s,
+                                  const ferry_domain *t, const gbc_plan *p, gbc_near *out);
+/* answers (instances of d by m) from their rows x; viewless ones get the prior. */
+ferry_status ferry_i_gbc_near_answers(ferry_ctx *ctx, const gbc_near *near, int64_t m,
+                                      const ferry_domain *d, const ferry_matrix *x,
+                                      const uint8_t *viewless, double *answers);
+void ferry_i_gbc_near_file(ferry_io *io, int64_t m, int64_t width, gbc_near *near);
+
 /* The model: model.c. */
 
 /* What is saved. Owns all its parts. */
@@ -298,9 +336,10 @@ typedef struct gbc_model {
     ferry_prepared *side;          /* lines: views side by side; NULL: there are none */
     double factor;                 /* of features that are smoothed */
     ferry_linear *line[GBC_KINDS]; /* of the parts that are lines */
-    known_labels k;                /* graphs and labels */
-    double *wg;                    /* of the graphs */
-    double *residual[GBC_KINDS];   /* known x m, where correct says so: truth minus what was
+    gbc_near near;
+    known_labels k;              /* graphs and labels */
+    double *wg;                  /* of the graphs */
+    double *residual[GBC_KINDS]; /* known x m, where correct says so: truth minus what was
                                       answered without it */
 } gbc_model;
 

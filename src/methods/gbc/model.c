@@ -24,6 +24,7 @@ void ferry_i_gbc_model_free(void *model)
         ferry_i_linear_free(m->line[k]);
         ferry_i_free(m->residual[k]);
     }
+    ferry_i_gbc_near_clear(&m->near);
     ferry_i_known_clear(&m->k);
     FERRY_FREE(m->wg, m);
 }
@@ -94,6 +95,11 @@ static ferry_status part_answers(ferry_ctx *ctx, asked *a, int64_t k, double *an
             ferry_i_boosted_answers(ctx, &m->trees, a->n, v.at, answers, a->viewless));
     } else if (k != GBC_LABELS) {
         if (!a->side.x) FERRY_TRY(ferry_i_prepare_rows(ctx, m->side, a->d, &a->side));
+        if (k == GBC_NEAR) {
+            st = ferry_i_gbc_near_answers(ctx, &m->near, m->trees.outputs.classes, a->d,
+                                          a->side.x[0], a->viewless, answers);
+            goto done;
+        }
         if (m->part[k].smoothed) FERRY_TRY(smooth_side(ctx, a));
         FERRY_TRY(ferry_i_gbc_line_answers(ctx, m->line[k], m->part[k].stretch,
                                            m->part[k].smoothed ? a->near : a->side.x[0],
@@ -141,7 +147,9 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
         const double share = share_of(model, k, a.q);
         if (!(share > 0)) continue;
         FERRY_TRY(part_answers(ctx, &a, k, answers));
-        const gbc_correction c = {.how = part->correct,
+        /* nearest rows were corrected in the fit, over a graph of their own */
+        const gbc_correct how = k == GBC_NEAR ? GBC_CORRECT_NO : part->correct;
+        const gbc_correction c = {.how = how,
                                   .strength = part->strength,
                                   .q = a.q,
                                   .graph = a.graph,
@@ -155,7 +163,7 @@ ferry_status ferry_i_gbc_predict(ferry_ctx *ctx, const void *state, const ferry_
                                   .viewless = a.viewless};
         FERRY_TRY(ferry_i_gbc_correct(ctx, &c, answers, p->basis));
         /* the power makes up for what graphs flatten: without them there is nothing of that */
-        if (!o->numbers && (a.q > 0 || part->correct == GBC_CORRECT_NO))
+        if (!o->numbers && (a.q > 0 || how == GBC_CORRECT_NO))
             ferry_i_gbc_power(n, m, part->power, answers);
         for (int64_t e = 0; e < n * m; e++)
             sum[e] += share * answers[e];
@@ -186,7 +194,9 @@ static void parts_file(ferry_io *io, gbc_model *m)
         memcpy(facts[k], of, sizeof of);
     }
     if (ferry_i_io_has(io, "parts", true)) {
-        ferry_i_io_numbers(io, "parts", GBC_KINDS * FACTS, facts[0]);
+        ferry_i_io_numbers(io, "parts", GBC_NEAR * FACTS, facts[0]);
+        if (ferry_i_io_has(io, "near.part", m->part[GBC_NEAR].share > 0))
+            ferry_i_io_numbers(io, "near.part", FACTS, facts[GBC_NEAR]);
     } else {
         int64_t correct = 0;
         ferry_i_io_ints(io, "correct", 1, &correct);
@@ -221,7 +231,8 @@ static void lines_file(ferry_io *io, gbc_model *m)
     const ferry_outputs *o = &m->trees.outputs;
     char w[16];
 
-    if (!(m->part[GBC_LINE].share + m->part[GBC_SMOOTHED].share + m->part[GBC_SELF].share >
+    if (!(m->part[GBC_LINE].share + m->part[GBC_SMOOTHED].share + m->part[GBC_SELF].share +
+              m->part[GBC_NEAR].share >
           0))
         return;
     ferry_i_io_numbers(io, "side.factor", 1, &m->factor);
@@ -236,6 +247,8 @@ static void lines_file(ferry_io *io, gbc_model *m)
                             o->numbers ? FERRY_LINEAR_SVR : FERRY_LINEAR_LOGREG, o->classes,
                             ferry_i_prepared_width(m->side), &m->line[k]);
     }
+    if (io->st == FERRY_OK && m->part[GBC_NEAR].share > 0)
+        ferry_i_gbc_near_file(io, o->classes, ferry_i_prepared_width(m->side), &m->near);
 }
 
 /* Names of tensors: docs/model-file.md has the layout, this and the shared parts the names. */
@@ -256,7 +269,7 @@ void ferry_i_gbc_file(ferry_io *io, void *state)
                   "tensor graphs is empty, and parts stand on graphs");
     if (q == 0) return; /* without graphs nothing stands on residuals */
     ferry_i_io_reals(io, "graph_weights", 1, q, &m->wg);
-    for (int64_t k = 0; k < GBC_KINDS; k++)
+    for (int64_t k = 0; k < GBC_NEAR; k++)
         if (m->part[k].share > 0 && m->part[k].correct == GBC_CORRECT_RESIDUAL)
             ferry_i_io_reals(io,
                              io->from && ferry_i_io_has(io, "residual", false)

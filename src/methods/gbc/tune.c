@@ -344,9 +344,8 @@ done:
     return st;
 }
 
-/* The labels of the other folds alone, spread over the graphs from their mean. */
-static ferry_status try_labels(ferry_ctx *ctx, const gbc_tuning *s, const int32_t *fold,
-                               gbc_plan *p)
+ferry_status ferry_i_gbc_try_labels(ferry_ctx *ctx, const gbc_tuning *s,
+                                    const int32_t *fold, gbc_kind kind, gbc_plan *p)
 {
     ferry_status st = FERRY_OK;
     gbc_answers a = {0};
@@ -366,7 +365,7 @@ static ferry_status try_labels(ferry_ctx *ctx, const gbc_tuning *s, const int32_
         for (int64_t e = 0; e < a.n * a.m; e++)
             a.p[i][e] = prior[e % a.m] / fmax(count, 1);
     }
-    FERRY_TRY(ferry_i_gbc_consider(ctx, &a, GBC_LABELS, (gbc_part){.stretch = 1}, p));
+    FERRY_TRY(ferry_i_gbc_consider(ctx, &a, kind, (gbc_part){.stretch = 1}, p));
 done:
     ferry_i_gbc_answers_clear(&a);
     ferry_i_free(prior);
@@ -400,8 +399,10 @@ ferry_status ferry_i_gbc_tune(ferry_ctx *ctx, const gbc_tuning *s, gbc_plan *p)
     FERRY_TRY(deal(ctx, s->g, s->folds, fold));
     if (s->learner != GBC_LINEAR) FERRY_TRY(try_trees(ctx, s, fold, p));
     if (s->learner != GBC_TREE) FERRY_TRY(ferry_i_gbc_try_lines(ctx, s, fold, p));
-    if (s->learner == GBC_LEARNER_AUTO && s->g->q > 0 && s->correct != GBC_CORRECT_NO)
-        FERRY_TRY(try_labels(ctx, s, fold, p));
+    if (s->learner == GBC_LEARNER_AUTO && s->correct != GBC_CORRECT_NO) {
+        if (s->g->q > 0) FERRY_TRY(ferry_i_gbc_try_labels(ctx, s, fold, GBC_LABELS, p));
+        FERRY_TRY(ferry_i_gbc_try_near(ctx, s, fold, p));
+    }
     if (s->learner != GBC_TREE) FERRY_TRY(mix(ctx, s, fold, p));
     if (s->lambdas && s->learner == GBC_TREE) FERRY_TRY(choose_lambdas(ctx, s, fold, p));
 done:
