@@ -30,7 +30,7 @@ peer=$("$python" bench/hetomtl_peer.py stream 10 4096 4 20000)
 short=$(run stream paper 10 4096 4 20000)
 again=$("$python" bench/hetomtl_peer.py stream 10 4096 4 20000)
 long=$(run stream paper 10 4096 4 "$rows")
-mixed=$(run stream ferry 10 4096 4 20000)
+mixed=$(run stream experts 10 4096 4 20000)
 "$python" - "$peer $again" "$short" "$long" "$mixed" "$rows" <<'PY'
 import sys
 peer, short, long, mixed = ([float(x) for x in s.split()] for s in sys.argv[1:5])
@@ -40,6 +40,6 @@ print("  ferry, mode paper   %9.1f us" % short[0])
 print("  numpy loop          %9.1f us" % numpy)
 print("  ratio               %9.1f" % (numpy / short[0]))
 print("row stream.numpy %.2f >= 10 stream, k = 10, d = 4096: times as fast as numpy" % (numpy / short[0]))
-print("  ferry, mode ferry   %9.1f us" % mixed[0])
+print("  ferry, mode experts %9.1f us" % mixed[0])
 print("  memory              %9.0f KiB after %s rows, %.0f after a tenth" % (long[2], sys.argv[5], long[1]))
 PY

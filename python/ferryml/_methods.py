@@ -1934,19 +1934,19 @@ class HetOMTL(_Stream, FerryClassifier):
     Parameters
     ----------
     mode : str, default 'ferry'
-        Four experts on the target, the published algorithm, or six experts (ridges, a sentinel for drift) that
-        cost more and err less. Values: ferry | paper | fleet.
+        Four linear experts on the target, the published algorithm, or six experts (ridges, a sentinel for drift)
+        that cost more and err less. Values: experts | paper | ferry.
     basis : int, default 0
-        Fleet: labels up to which ridges are exact, and the size of their basis afterwards; 0: 600, fewer above
+        Ferry: labels up to which ridges are exact, and the size of their basis afterwards; 0: 600, fewer above
         2048 dense features. Values: 0 .. 5000.
     rate : float, default 0.9
-        Ferry: factor of an expert's weight after a mistake. Values: 1e-09 .. 1.
+        Experts: factor of an expert's weight after a mistake. Values: 1e-09 .. 1.
     share : float, default 0.01
-        Ferry: part of the weight that is redistributed after each label. Values: 0 .. 1.
+        Experts: part of the weight that is redistributed after each label. Values: 0 .. 1.
     keep : int, default 600
-        Ferry: newest labelled rows kept to solve the class codes from. Values: 0 .. 100000.
+        Experts: newest labelled rows kept to solve the class codes from. Values: 0 .. 100000.
     grow : float, default 1.6
-        Ferry: solve them again when labels have grown by this factor. Values: 1.0001 .. 1e+09.
+        Experts: solve them again when labels have grown by this factor. Values: 1.0001 .. 1e+09.
     alpha : float, default 1.0
         CDSPP: weight of |P|^2. Values: 1e-12 .. 1e+12.
     post : str, default 'none'

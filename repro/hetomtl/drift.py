@@ -65,7 +65,7 @@ def main():
     p.add_argument("--ferry", default="build/release/ferry")
     p.add_argument("--seeds", type=int, default=3)
     p.add_argument("--first", type=int, default=1)
-    p.add_argument("--modes", default="ferry fleet")
+    p.add_argument("--modes", default="experts ferry")
     o = p.parse_args()
     o.data = os.path.abspath(o.data or where.data("office_caltech10"))
     for name, path in TARGETS.items():

@@ -57,7 +57,7 @@ def write(data, work, name, part, repeats, arriving):
         text += "  - omtlmc: {per_class: 20, horizon: %d}\n    as: omtlmc\n" % rounds
         text += "  - mpa: {average: yes}\n    as: average\n  - mpa: {scale: causal}\n    as: causal\n"
     text += "  - hetomtl: {mode: paper, per_class: 20, horizon: %d}\n    as: paper\n" % rounds
-    text += "  - hetomtl: {per_class: 20}\n    as: ferry\n  - hetomtl: {mode: fleet}\n    as: fleet\n"
+    text += "  - hetomtl: {mode: experts, per_class: 20}\n    as: experts\n  - hetomtl\n    as: ferry\n"
     text += "evaluate: {repeats: %d, seed: 1, controls: %s, arriving: %s}\n" % (
         repeats, "quick" if part == "controls" else "none", arriving if part == "few" else "1")
     path = "%s/%s-%s.yaml" % (work, name.replace(">", "-"), part)
@@ -74,7 +74,7 @@ def results(path, ferry):
 
 
 def show(all_results, arriving):
-    names = ["mpa", "omtlmc", "paper", "ferry", "fleet", "average", "causal"]
+    names = ["mpa", "omtlmc", "paper", "experts", "ferry", "average", "causal"]
     print("%-9s" % "task" + "".join("%16s" % n for n in names) + "     mistake %% (std), labels arriving: %s" % arriving)
     for task, r in all_results.items():
         print("%-9s" % task + "".join("%9.2f (%4.2f)" % (100 * r[n]["mean"], 100 * r[n]["std"]) for n in names))
@@ -88,7 +88,7 @@ def controls(all_results):
     kinds = {}
     print("%-9s %-6s %10s" % ("task", "mode", "real") + "   under a control, the same repeats: mistake %")
     for task, r in all_results.items():
-        for n in ("paper", "ferry", "fleet"):
+        for n in ("paper", "experts", "ferry"):
             line = "%-9s %-6s" % (task, n)
             runs = r[n]["runs"][:r[n]["verdict"]["controls"][0]["repeats"]]
             kinds.setdefault((n, "real"), []).append(statistics.mean(runs))

@@ -504,14 +504,14 @@ static void test_shared_codes(void **state)
     ferry_task_free(task);
 }
 
-/* A source of noise with the same counts gives mode ferry the same model. */
+/* A source of noise with the same counts gives mode experts the same model. */
 static void test_source_is_counts(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *t1 = task_of(ctx, "abcabcabcabc", "abcabc", "abcabc??");
     ferry_task *t2 = task_of(ctx, "aaaabbbbcccc", "cbacba", "abcabc??");
-    ferry_prediction *p = fit_predict(ctx, t1, "hetomtl", "", t1->domains[1]);
-    ferry_prediction *q = fit_predict(ctx, t2, "hetomtl", "", t1->domains[1]);
+    ferry_prediction *p = fit_predict(ctx, t1, "hetomtl", "mode=experts", t1->domains[1]);
+    ferry_prediction *q = fit_predict(ctx, t2, "hetomtl", "mode=experts", t1->domains[1]);
 
     assert_memory_equal(p->score, q->score, (size_t)(p->n * p->k) * sizeof *p->score);
     ferry_prediction_free(p);

@@ -125,8 +125,8 @@ static void test_by_hand(void **state)
     check_by_hand(*state, "mpa", "", 0);
     check_by_hand(*state, "hetomtl", "", 0);
     check_by_hand(*state, "hetomtl", "mode=paper", 0);
-    check_by_hand(*state, "hetomtl", "mode=fleet", 0);
-    check_by_hand(*state, "hetomtl", "mode=fleet", 9);
+    check_by_hand(*state, "hetomtl", "mode=ferry", 0);
+    check_by_hand(*state, "hetomtl", "mode=ferry", 9);
     check_by_hand(*state, "omtlmc", "", 0);
     check_by_hand(*state, "mpa", "scale=causal", 4);
     check_by_hand(*state, "hetomtl", "", 9);
@@ -311,7 +311,7 @@ static void test_cancel(void **state)
     ferry_results *rs = NULL;
 
     assert_ok(ctx, ferry_ctx_set_jobs(ctx, 1)); /* calls are counted */
-    add(ctx, task, "hetomtl", NULL, "");
+    add(ctx, task, "hetomtl", NULL, "mode=experts"); /* tells of its progress most often */
     for (int n = 0; n < 8; n++) {
         int left = n;
         ferry_ctx_set_progress(ctx, cancel, &left);

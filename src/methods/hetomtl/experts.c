@@ -1,4 +1,4 @@
-/* The four experts of mode ferry and their hedge (hetomtl.h).
+/* The four experts of mode experts and their hedge (hetomtl.h).
  *
  * Why four: passive-aggressive steps adapt at once; their average is steady; causal scaling
  * helps where features have different units; codes use all labels at once, and the sources'

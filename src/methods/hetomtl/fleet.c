@@ -231,8 +231,39 @@ void ferry_i_fleet_add(fleet *f, const fleet_room *room, fleet_row *row)
     row->refs++;
 }
 
-/* One more difference between the mistakes of the mixture and of the sentinel; true: it is
- * time to begin again. */
+/* n trials of which k came true, at their own rate. */
+static double likelihood(int64_t n, int64_t k)
+{
+    const double p = (double)k / (double)n;
+
+    return k == 0 || k == n ? 0 : (double)n * (p * log(p) + (1 - p) * log(1 - p));
+}
+
+/* Of the newest labels, how many came after the change: that after which the mixture errs
+ * more often than before, where two rates explain its mistakes best. Older rows have labels
+ * that hold no longer; beginning with them too costs a hundred labels of bad answers. */
+static int64_t changed_since(const fleet *f)
+{
+    int64_t wrong = 0, late = 0, since = f->n_past;
+    double best = -INFINITY;
+
+    for (int64_t i = 0; i < f->n_past; i++)
+        wrong += f->past[i] > 0;
+    for (int64_t n = 1; n < f->n_past; n++) {
+        const int64_t rest = f->n_past - n;
+        late += f->past[rest] > 0;
+        if (n < FLEET_LEAST || late * rest <= (wrong - late) * n) continue;
+        const double now = likelihood(n, late) + likelihood(rest, wrong - late);
+        if (now > best) {
+            best = now;
+            since = n;
+        }
+    }
+    return since;
+}
+
+/* One more pair of answers, of the mixture and of the sentinel; true: it is time to begin
+ * again. */
 static bool drifted(fleet *f, int32_t said, int32_t sentinel, int32_t y)
 {
     int64_t sum = 0, apart = 0;
@@ -241,8 +272,10 @@ static bool drifted(fleet *f, int32_t said, int32_t sentinel, int32_t y)
         memmove(f->past, f->past + 1, (FLEET_NEW - 1) * sizeof *f->past);
     else
         f->n_past++;
-    f->past[f->n_past - 1] = (said != y) - (sentinel != y);
+    f->past[f->n_past - 1] =
+        said != y && sentinel != y ? FLEET_BOTH : (said != y) - (sentinel != y);
     for (int64_t i = 0; i < f->n_past; i++) {
+        if (f->past[i] == FLEET_BOTH) continue;
         sum += f->past[i];
         apart += f->past[i] != 0;
     }
@@ -288,12 +321,13 @@ ferry_status ferry_i_fleet_learn(ferry_ctx *ctx, fleet *f, const ferry_row *x, i
     if (f->z.n >= f->next && f->n < f->m) ferry_i_fleet_refresh(f);
     ferry_i_fleet_newest(f, row, room->near);
     if (drifted(f, said[0], said[1], y)) {
+        const int64_t since = changed_since(f);
         f->alarms++;
         ferry_i_log(ctx, FERRY_WARN,
                     "hetomtl: the stream has changed: begins again from the newest %lld "
                     "labels (time %lld)",
-                    (long long)f->n_ring, (long long)f->alarms);
-        ferry_i_fleet_again(f);
+                    (long long)since, (long long)f->alarms);
+        ferry_i_fleet_again(f, since);
     } else if (f->n0 < 2 && f->n == 30) {
         f->n0 = f->n; /* began without labels: now there are rows to take bandwidths from */
         ferry_i_fleet_start(f, false);

@@ -1,4 +1,4 @@
-/* Mode fleet of hetomtl: six experts on the target's rows, mixed by logistic regression.
+/* Mode ferry of hetomtl, the fleet: six experts on the target's rows, mixed by logistic regression.
  *
  * Maps of a row x: r = sign(x) sqrt|x|; u = x / |x|; s = r / |r|; q = unit((r - mean) /
  * max(sd, a tenth of the average sd)), over all rows seen, refreshed when their number has
@@ -17,7 +17,7 @@
  *
  * Drift: a sentinel outside the mix, sr on the newest 100 labels alone. When the mixture has
  * made at least 10 mistakes more than it over the last 100 labels, and three deviations of a
- * fair coin more, everything begins again from those 100 rows.
+ * fair coin more, everything begins again from those of the rows that came after the change.
  *
  * The sources give nothing (docs/methods/hetomtl.md) and are not looked at.
  *
@@ -32,7 +32,8 @@
 
 enum { FLEET_UR, FLEET_SR, FLEET_QR, FLEET_S, FLEET_NCM, FLEET_PAVG, FLEET };
 enum { FLEET_RIDGES = 4, FLEET_MAPS = 3, FLEET_NEW = 100, FLEET_MORE = 8 };
-enum { FLEET_BASIS = 5000 }; /* the largest basis */
+enum { FLEET_LEAST = 10, FLEET_BOTH = 2 }; /* labels to begin again from; see `past` */
+enum { FLEET_BASIS = 5000 };               /* the largest basis */
 extern const char *const ferry_i_fleet_names[FLEET];
 
 /* A labelled row; the basis and the newest rows share it. Dense rows have no index. Only s is
@@ -83,9 +84,10 @@ typedef struct fleet {
     /* the sentinel */
     fleet_row *ring[FLEET_NEW]; /* newest labels, the oldest first */
     int64_t n_ring, n_past, alarms, votes;
-    int64_t past[FLEET_NEW]; /* mixture wrong - sentinel wrong, the oldest first */
-    double *young, *alpha;   /* kernels of the ring, sr's; k x FLEET_NEW coefficients */
-    fleet_room room;         /* of the stream */
+    /* mixture wrong - sentinel wrong, FLEET_BOTH where both are; the oldest first */
+    int64_t past[FLEET_NEW];
+    double *young, *alpha; /* kernels of the ring, sr's; k x FLEET_NEW coefficients */
+    fleet_room room;       /* of the stream */
 } fleet;
 
 /* ---- rows (fleet_rows.c) ---- */
@@ -128,8 +130,8 @@ void ferry_i_fleet_refresh(fleet *f);
 void ferry_i_fleet_newest(fleet *f, fleet_row *r, const double *near);
 /* The kernels of the ring, and the sentinel's coefficients. */
 void ferry_i_fleet_ring(fleet *f);
-/* Begin anew with the newest rows. */
-void ferry_i_fleet_again(fleet *f);
+/* Begin anew with the newest rows, `since` of them. */
+void ferry_i_fleet_again(fleet *f, int64_t since);
 
 /* ---- working (fleet.c) ---- */
 

@@ -313,10 +313,15 @@ void ferry_i_fleet_start(fleet *f, bool count)
     ferry_i_fleet_ring(f);
 }
 
-void ferry_i_fleet_again(fleet *f)
+void ferry_i_fleet_again(fleet *f, int64_t since)
 {
-    const int64_t n = f->n_ring < f->m ? f->n_ring : f->m;
+    const int64_t old = f->n_ring > since ? f->n_ring - since : 0;
 
+    for (int64_t i = 0; i < old; i++)
+        ferry_i_fleet_drop(f->ring[i]);
+    f->n_ring -= old;
+    memmove(f->ring, f->ring + old, (size_t)f->n_ring * sizeof *f->ring);
+    const int64_t n = f->n_ring < f->m ? f->n_ring : f->m;
     for (int64_t i = 0; i < f->n; i++)
         ferry_i_fleet_drop(f->basis[i]);
     for (int64_t i = 0; i < n; i++) {

@@ -4,20 +4,21 @@
 #include "methods/hetomtl/hetomtl.h"
 
 static const ferry_opt hetomtl_opts[] = {
-    FERRY_OPT_ONE_OF(hetomtl_options, mode, "ferry|paper|fleet", "ferry",
-                     "four experts on the target, the published algorithm, or six experts "
-                     "(ridges, a sentinel for drift) that cost more and err less"),
+    /* in the order of the file */
+    FERRY_OPT_ONE_OF(hetomtl_options, mode, "experts|paper|ferry,fleet", "ferry",
+                     "four linear experts on the target, the published algorithm, or six "
+                     "experts (ridges, a sentinel for drift) that cost more and err less"),
     FERRY_OPT(hetomtl_options, INT, basis, 0, 0, FLEET_BASIS,
-              "fleet: labels up to which ridges are exact, and the size of their basis "
+              "ferry: labels up to which ridges are exact, and the size of their basis "
               "afterwards; 0: 600, fewer above 2048 dense features"),
     FERRY_OPT(hetomtl_options, REAL, rate, 0.9, 1e-9, 1,
-              "ferry: factor of an expert's weight after a mistake"),
+              "experts: factor of an expert's weight after a mistake"),
     FERRY_OPT(hetomtl_options, REAL, share, 0.01, 0, 1,
-              "ferry: part of the weight that is redistributed after each label"),
+              "experts: part of the weight that is redistributed after each label"),
     FERRY_OPT(hetomtl_options, INT, keep, 600, 0, 100000,
-              "ferry: newest labelled rows kept to solve the class codes from"),
+              "experts: newest labelled rows kept to solve the class codes from"),
     FERRY_OPT(hetomtl_options, REAL, grow, 1.6, 1.0001, 1e9,
-              "ferry: solve them again when labels have grown by this factor"),
+              "experts: solve them again when labels have grown by this factor"),
     HEDGE_OPTS,
 };
 
@@ -48,7 +49,7 @@ static ferry_status hetomtl_fit(ferry_ctx *ctx, const ferry_task *task, const vo
     *state = NULL;
     FERRY_NEW(ctx, m, 1);
     m->mode = o->mode;
-    if (o->mode == MODE_FLEET)
+    if (o->mode == MODE_FERRY)
         FERRY_TRY(ferry_i_hetomtl_fleet(ctx, task, o, &m->f, &finish));
     else if (o->mode == MODE_PAPER)
         FERRY_TRY(

@@ -8,15 +8,14 @@
  *             each source, a learner of the target, a hedge over each pair and a hedge over
  *             the pairs. It is shared with OMTL-MC: methods/shared/hedge.h has the problem
  *             and the formulas, learn/cdspp.h the projection, learn/pa.h the learner.
- * mode ferry  four experts on the target under one hedge, since what the projection takes
- *             from a source are its class counts alone (Pt spans the same space for every
- *             source with these counts, a source of noise included). Better than the
- *             published method on each of ten streams (docs/methods/hetomtl.md).
- * mode fleet  six experts on the target, four of them ridges with a bounded basis, a mixer
- *             and a sentinel for drift (fleet.h). Fewer mistakes yet, at twenty times the
- *             cost.
+ * mode ferry  six experts on the target, four of them ridges with a bounded basis, a mixer
+ *             and a sentinel for drift (fleet.h): what the projection takes from a source are
+ *             its class counts alone (Pt spans the same space for every source with these
+ *             counts, a source of noise included). Better than the published method on each
+ *             of ten streams (docs/methods/hetomtl.md).
+ * mode experts  four linear experts under one hedge: more mistakes, at a sixth of the cost.
  *
- * The experts of mode ferry (experts.c), with fixed share (Herbster and Warmuth,
+ * Those of mode experts (experts.c), with fixed share (Herbster and Warmuth,
  * Tracking the best expert, 1998):
  *
  *   pa       passive-aggressive on rows of unit length
@@ -29,8 +28,8 @@
  *   where p is what the weights start from: a third for pa and average together, causal,
  *   codes.
  *
- * Files: hetomtl.c options, fit, descriptor; solve.c the offline part of modes ferry and
- * fleet; rounds.c the stream; model.c predictions and the file. */
+ * Files: hetomtl.c options, fit, descriptor; solve.c the offline part of modes experts and
+ * ferry; rounds.c the stream; model.c predictions and the file. */
 #ifndef FERRY_HETOMTL_H
 #define FERRY_HETOMTL_H
 
@@ -119,7 +118,7 @@ typedef struct experts_room {
     ferry_scale_room raw; /* the row without missing cells */
 } experts_room;
 
-/* All of mode ferry's state; saved but for the room. */
+/* All of mode experts' state; saved but for the room. */
 typedef struct experts {
     int64_t k, d;
     online_input in; /* fills missing cells, scales nothing */
@@ -157,7 +156,7 @@ void ferry_i_experts_file(ferry_io *io, experts *e);
 
 /* ---- the method ---- */
 
-enum { MODE_FERRY, MODE_PAPER, MODE_FLEET }; /* as the file has them */
+enum { MODE_EXPERTS, MODE_PAPER, MODE_FERRY }; /* as the file has them */
 
 /* One of the three is in use. */
 typedef struct hetomtl {
@@ -167,10 +166,10 @@ typedef struct hetomtl {
     fleet f;
 } hetomtl;
 
-/* Mode fleet's offline part (solve.c): the fleet begins with the target's labelled rows. */
+/* Mode ferry's offline part (solve.c): the fleet begins with the target's labelled rows. */
 ferry_status ferry_i_hetomtl_fleet(ferry_ctx *ctx, const ferry_task *task,
                                    const hetomtl_options *o, fleet *f, bool *finish);
-/* Mode ferry's (solve.c): a PA pass over the target's labelled rows, class codes from them
+/* Mode experts' (solve.c): a PA pass over the target's labelled rows, class codes from them
  * and the class counts of the sources. */
 ferry_status ferry_i_hetomtl_solve(ferry_ctx *ctx, const ferry_task *task,
                                    const hetomtl_options *o, experts *e, bool *finish);

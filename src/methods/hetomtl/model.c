@@ -47,7 +47,7 @@ ferry_status ferry_i_hetomtl_predict(ferry_ctx *ctx, const void *state,
     const online_looker how = {"hetomtl", m->e.k, m->e.d, look, &m->e, &room};
 
     if (m->paper) return ferry_i_hedge_predict(ctx, m->paper, d, p);
-    if (m->mode == MODE_FLEET) return predict_fleet(ctx, &m->f, d, p);
+    if (m->mode == MODE_FERRY) return predict_fleet(ctx, &m->f, d, p);
     FERRY_TRY(ferry_i_experts_room(ctx, &m->e, &room));
     FERRY_TRY(ferry_i_online_predict(ctx, &how, d, p));
 done:
@@ -62,14 +62,14 @@ void ferry_i_hetomtl_file(ferry_io *io, void *state)
     int64_t mode = m->mode;
 
     ferry_i_io_ints(io, "mode", 1, &mode);
-    FERRY_IO_NEED(io, 0 <= mode && mode <= MODE_FLEET, "tensor mode: %lld",
+    FERRY_IO_NEED(io, 0 <= mode && mode <= MODE_FERRY, "tensor mode: %lld",
                   (long long)mode);
     if (ferry_i_io_loading(io) && mode == MODE_PAPER) FERRY_IO_NEW(io, m->paper, 1);
     if (io->st != FERRY_OK) return;
     if (ferry_i_io_loading(io)) m->mode = (int)mode;
     if (mode == MODE_PAPER)
         ferry_i_hedge_file(io, m->paper);
-    else if (mode == MODE_FLEET)
+    else if (mode == MODE_FERRY)
         ferry_i_fleet_file(io, &m->f);
     else
         ferry_i_experts_file(io, &m->e);

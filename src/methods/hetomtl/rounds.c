@@ -19,7 +19,7 @@ static int64_t votes_size(const void *state)
     const hetomtl *m = state;
 
     return m->paper                ? ferry_i_hedge_votes_size(m->paper)
-           : m->mode == MODE_FLEET ? m->f.votes
+           : m->mode == MODE_FERRY ? m->f.votes
                                    : EXPERTS;
 }
 
@@ -33,7 +33,7 @@ static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t
     experts *e = &m->e;
 
     if (m->paper) return ferry_i_hedge_see(ctx, m->paper, x, k, score, votes);
-    if (m->mode == MODE_FLEET) return ferry_i_fleet_see(ctx, &m->f, x, k, score, votes);
+    if (m->mode == MODE_FERRY) return ferry_i_fleet_see(ctx, &m->f, x, k, score, votes);
     FERRY_TRY(ferry_i_online_check(ctx, x, e->d, k, e->k));
     memset(score, 0, (size_t)k * sizeof *score);
     ferry_i_experts_watch(e, x); /* x itself counts, as when its label comes */
@@ -53,7 +53,7 @@ static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32
     hetomtl *m = state;
 
     if (m->paper) return ferry_i_hedge_hear(ctx, m->paper, x, cls, votes);
-    if (m->mode == MODE_FLEET) return ferry_i_fleet_learn(ctx, &m->f, x, cls, votes);
+    if (m->mode == MODE_FERRY) return ferry_i_fleet_learn(ctx, &m->f, x, cls, votes);
     FERRY_TRY(ferry_i_online_check(ctx, x, m->e.d, 0, 0));
     FERRY_TRY(ferry_i_experts_learn(ctx, &m->e, x, cls, votes));
 done:
@@ -69,11 +69,11 @@ static int64_t parts(const void *state, const char **names, double *w)
     double sum = 0; /* the fleet's weights are those of a regression: told as shares */
     for (int i = 0; i < FLEET; i++)
         sum += m->f.w[i];
-    for (int64_t i = 0; w && m->mode == MODE_FLEET && i < FLEET; i++) {
+    for (int64_t i = 0; w && m->mode == MODE_FERRY && i < FLEET; i++) {
         names[i] = ferry_i_fleet_names[i];
         w[i] = sum > 0 ? m->f.w[i] / sum : 1. / FLEET;
     }
-    if (m->mode == MODE_FLEET) return FLEET;
+    if (m->mode == MODE_FERRY) return FLEET;
     for (int64_t i = 0; w && i < EXPERTS; i++) {
         names[i] = ferry_i_expert_names[i];
         w[i] = m->e.w[i];

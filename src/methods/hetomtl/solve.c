@@ -9,7 +9,7 @@
 #include "methods/hetomtl/hetomtl.h"
 
 /* count[c] <- mean number of labelled rows of class c over the sources (per_class: at
- * most so many). All that the class codes, and so mode ferry, take from a source. count
+ * most so many). All that the class codes, and so mode experts, take from a source. count
  * must be zero on entry; the mean keeps o_k on the scale of one source. */
 static ferry_status count_sources(ferry_ctx *ctx, const ferry_task *task, int64_t per_class,
                                   int64_t k, double *count)
@@ -89,7 +89,7 @@ done:
     return st;
 }
 
-/* ---- mode fleet ---- */
+/* ---- mode ferry ---- */
 
 /* 600, as the learner was measured with; about as many numbers for wide dense rows. */
 static int64_t basis_size(const hetomtl_options *o, const fleet *f)
