@@ -684,6 +684,7 @@ static void test_memory(void **state)
         {"gbc", "trees=1 folds=2 correct=smooth lambda0=0.1 learner=tree", "1-2-gy"},
         {"gbc", "trees=1 folds=2 correct=no tune=yes learner=tree", "1-gy"},
         {"gbc", "folds=2 learner=linear", "1-gy"},
+        {"gbc", "trees=1 folds=2 strength=0.9 correct=smooth", "1-2-y"},
         {"gbc", "trees=1 folds=0 step=line correct=residual", "1-2-gy"},
         {"gbdt-average", "trees=1", "1-2-y"},
         {"label-propagation", "", "1-gy"},
@@ -700,6 +701,69 @@ static void test_memory(void **state)
         ferry_opts_free(j.opts);
         ferry_task_free(j.task);
     }
+}
+
+/* Ten clusters on a circle, the two classes in turn: rows near each other are alike, and no
+ * line tells them apart. `far`: rows that no fit has seen. */
+static ferry_domain *clusters(ferry_ctx *ctx, bool far)
+{
+    ferry_domain *d = NULL;
+    const char *ids[N], *labels[N];
+    ferry_rng rng;
+    int n = 0;
+
+    ferry_i_rng_seed(&rng, far ? 3 : 2, 0);
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < D; j++) {
+            const double turn = 0.62831853 * (i % 10) + 1.5707963 * j;
+            x1[i * D + j] = 4 * cos(turn) + 0.2 * ferry_i_rng_normal(&rng);
+            x2[i * D + j] = 4 * cos(turn + 1) + 0.2 * ferry_i_rng_normal(&rng);
+        }
+        letters[i] = (char)('a' + i % 2);
+        snprintf(names[i], sizeof names[i], far ? "n%02d" : "i%02d", i);
+        if (i % 3 == 2) continue;
+        ids[n] = names[i];
+        labels[n++] = i % 2 ? "b" : "a";
+    }
+    assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
+    add_view(ctx, d, "one", x1, -1);
+    add_view(ctx, d, "two", x2, -1);
+    if (!far) assert_ok(ctx, ferry_domain_set_classes(ctx, d, n, ids, labels));
+    return d;
+}
+
+/* Nearest rows without a graph: the rows of the fit, new ones, and both after a file. */
+static void test_near(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_domain *far = clusters(ctx, true);
+    ferry_task *t = small_task(ctx, FERRY_CLASSIFY, NULL, clusters(ctx, false));
+    ferry_model *m = fit_model(ctx, t, "gbc", "trees=5"), *back = NULL;
+    const gbc_model *g = m->state;
+    ferry_prediction *p[4] = {NULL};
+
+    assert_true(g->part[GBC_NEAR].share > 0.5 && g->near.k > 0);
+    assert_int_equal(g->near.x->rows, N);
+    assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("near.ferry")));
+    assert_ok(ctx, ferry_model_load(ctx, tmp_path("near.ferry"), NULL, &back));
+    for (int i = 0; i < 4; i++) {
+        const ferry_domain *d = i % 2 ? far : ferry_task_domain_at(t, 0);
+        assert_ok(ctx, ferry_predict(ctx, i < 2 ? m : back, d, &p[i]));
+        assert_true(quality(p[i]) == 1);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_memory_equal(p[i]->score, p[i + 2]->score,
+                            (size_t)(p[i]->n * p[i]->k) * sizeof *p[i]->score);
+    for (int i = 0; i < 4; i++)
+        ferry_prediction_free(p[i]);
+    ferry_model_free(back);
+    ferry_model_free(m);
+    /* not where nobody may correct answers */
+    m = fit_model(ctx, t, "gbc", "trees=5 correct=no");
+    assert_true(((const gbc_model *)m->state)->part[GBC_NEAR].share == 0);
+    ferry_model_free(m);
+    ferry_task_free(t);
+    ferry_domain_free(far);
 }
 
 /* Change one number of a packed model and load it. */
@@ -823,8 +887,10 @@ static void test_mix(void **state)
             truth[i * m] = numbers ? 0.25 * p[0][i] + 0.75 * p[1][i] : i % 3 != 0;
             if (!numbers) truth[i * m + 1] = i % 3 == 0;
         }
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             plan.mixed[kind[k]] = p[k];
+            plan.part[kind[k]].loss = k < 2 ? -0.5 * log(0.9 * 0.5) : -log(0.5);
+        }
         assert_ok(ctx, ferry_i_gbc_mix(ctx, &a, &plan));
         assert_close(plan.part[GBC_TREES].share, numbers ? 0.25 : 0.5, 1e-6);
         assert_close(plan.part[GBC_LINE].share, numbers ? 0.75 : 0.5, 1e-6);
@@ -938,6 +1004,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_needs, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_storage, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_stopping, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_near, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_memory, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_broken, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_old_file, ctx_setup, ctx_teardown),

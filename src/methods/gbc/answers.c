@@ -6,6 +6,7 @@
  * shares maximise the held-out likelihood (Yao et al., Using stacking to average Bayesian
  * predictive distributions, Bayesian Analysis 2018), which is concave, so a part that adds
  * nothing gets little and two that err apart are better than either. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -170,7 +171,19 @@ done:
     return st;
 }
 
-/* The correction of least held-out loss; none, unless one of them gains. A correction that
+double ferry_i_gbc_gain(const gbc_answers *a, double before, double after)
+{
+    double n = 0;
+
+    for (int64_t x = 0; x < a->n; x++)
+        n += a->s->g->labelled[x];
+    if (!isfinite(before)) return isfinite(after) ? INFINITY : 0;
+    return a->s->outputs->numbers ? n / 2 * log(before / fmax(after, DBL_MIN))
+                                  : n * (before - after);
+}
+
+/* The correction of least held-out loss; none, unless one of them gains a unit of likelihood
+ * (Akaike's price of a choice). A correction that
  * the user asks for is taken whatever its loss, only its strength is chosen. Losses are of
  * the best power: far neighbours make answers alike, which costs certainty, not the answer.
  * Cost: a pass over the edges (residual) or up to 50 (smooth) for each candidate and fold. */
@@ -187,7 +200,7 @@ ferry_status ferry_i_gbc_consider(ferry_ctx *ctx, gbc_answers *a, gbc_kind kind,
     };
     ferry_status st = FERRY_OK;
     const gbc_correct asked = a->s->g->q > 0 ? a->s->correct : GBC_CORRECT_NO;
-    double power = 1, *held = NULL;
+    double power = 1, none = INFINITY, *held = NULL;
 
     FERRY_NEW(ctx, held, a->n * a->m);
     if (!p->held[kind]) FERRY_NEW(ctx, p->held[kind], a->n * a->m);
@@ -204,7 +217,8 @@ ferry_status ferry_i_gbc_consider(ferry_ctx *ctx, gbc_answers *a, gbc_kind kind,
         if (all[c].how == GBC_CORRECT_SMOOTH) strength = fmin(1, strength);
         FERRY_TRY(correct_held(ctx, a, p->wg, all[c].how, strength, held));
         const double loss = ferry_i_gbc_best_power(a, held, &power);
-        if (!(loss < part.loss)) continue;
+        if (c == 0) none = loss;
+        if (!(loss < part.loss) || (c > 0 && ferry_i_gbc_gain(a, none, loss) < 1)) continue;
         part.loss = loss;
         part.correct = all[c].how;
         part.strength = strength;
@@ -220,18 +234,35 @@ done:
     return st;
 }
 
-/* Shares for classes, by EM: share <- mean over x of share p(x) / sum_k share_k p_k(x), p(x)
- * the probability of the label. (A label's worth of prior for each part left 15 % to parts
- * that knew nothing, and cost a point with forty labels.) */
-static void mix_classes(const gbc_answers *a, int64_t parts, double *const *p,
-                        double *share)
+/* prior <- what the held-out likelihoods alone say, exp(-n loss / 4), to sum 1: with few
+ * labels nearly equal for parts that are nearly as good. */
+static void trust(const gbc_answers *a, int64_t parts, const double *loss, double *prior)
 {
-    double next[GBC_KINDS], each[GBC_KINDS];
+    double least = INFINITY, sum = 0, count = 0;
 
+    for (int64_t x = 0; x < a->n; x++)
+        count += a->s->g->labelled[x];
+    for (int64_t k = 0; k < parts; k++)
+        least = fmin(least, loss[k]);
+    for (int64_t k = 0; k < parts; k++)
+        sum += prior[k] = exp(-count * (loss[k] - least) / 4);
+    for (int64_t k = 0; k < parts; k++)
+        prior[k] /= sum;
+}
+
+/* Shares for classes, by EM: share <- mean over x of share p(x) / sum_k share_k p_k(x), p(x)
+ * the probability of the label; beside the labels ten more that vote as `trust` says, since
+ * forty labels alone give a third to parts that know nothing. (Ten equal votes would too.) */
+static void mix_classes(const gbc_answers *a, int64_t parts, double *const *p,
+                        const double *loss, double *share)
+{
+    double next[GBC_KINDS], each[GBC_KINDS], prior[GBC_KINDS];
+
+    trust(a, parts, loss, prior);
     for (int step = 0; step < 200; step++) {
-        double count = 0;
+        double count = 10;
         for (int64_t k = 0; k < parts; k++)
-            next[k] = 0;
+            next[k] = 10 * prior[k];
         for (int64_t x = 0; x < a->n; x++) {
             double whole = 0;
             if (!a->s->g->labelled[x]) continue;
@@ -275,7 +306,8 @@ done:
 ferry_status ferry_i_gbc_mix(ferry_ctx *ctx, const gbc_answers *a, gbc_plan *p)
 {
     ferry_status st = FERRY_OK;
-    double *at[GBC_KINDS], share[GBC_KINDS], total = 0, power = 1, *held = NULL;
+    double *at[GBC_KINDS], share[GBC_KINDS], loss[GBC_KINDS], total = 0, power = 1,
+                                                              *held = NULL;
     int64_t parts = 0, kind[GBC_KINDS];
 
     FERRY_NEW(ctx, held, a->n * a->m);
@@ -283,6 +315,7 @@ ferry_status ferry_i_gbc_mix(ferry_ctx *ctx, const gbc_answers *a, gbc_plan *p)
         p->part[k].share = 0;
         if (!p->mixed[k]) continue;
         at[parts] = p->mixed[k];
+        loss[parts] = p->part[k].loss;
         kind[parts++] = k;
     }
     for (int64_t k = 0; k < parts; k++)
@@ -290,7 +323,7 @@ ferry_status ferry_i_gbc_mix(ferry_ctx *ctx, const gbc_answers *a, gbc_plan *p)
     if (a->s->outputs->numbers)
         FERRY_TRY(mix_numbers(ctx, a, parts, at, share));
     else
-        mix_classes(a, parts, at, share);
+        mix_classes(a, parts, at, loss, share);
     for (int64_t k = 0; k < parts; k++)
         if (share[k] >= 0.05) total += share[k];
     for (int64_t k = 0; k < parts; k++) {

@@ -262,6 +262,8 @@ void ferry_i_gbc_held(const gbc_answers *a, double *held);
 ferry_status ferry_i_gbc_weigh_graphs(ferry_ctx *ctx, const gbc_answers *a, double *wg);
 /* The power of the held-out answers (n x m) with the least loss; that loss. */
 double ferry_i_gbc_best_power(const gbc_answers *a, const double *held, double *power);
+/* By how much the likelihood of the labels is greater, in units of log; losses are means. */
+double ferry_i_gbc_gain(const gbc_answers *a, double before, double after);
 /* Part `kind` of the plan becomes `part`, with its best correction and power. */
 ferry_status ferry_i_gbc_consider(ferry_ctx *ctx, gbc_answers *a, gbc_kind kind,
                                   gbc_part part, gbc_plan *p);

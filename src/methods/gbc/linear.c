@@ -277,6 +277,7 @@ static ferry_status best_line(ferry_ctx *ctx, gbc_line l, const int32_t *fold,
     static const double costs[] = {10, 1, 0.1, 100};
     ferry_status st = FERRY_OK;
     gbc_answers now = {0};
+    double usual = INFINITY;
 
     part->loss = INFINITY;
     for (int64_t c = 0; c < FERRY_COUNT(costs); c++) {
@@ -286,7 +287,10 @@ static ferry_status best_line(ferry_ctx *ctx, gbc_line l, const int32_t *fold,
         FERRY_TRY(answer_folds(ctx, l, &now, &one));
         FERRY_TRY(
             ferry_i_progress(ctx, "gbc: linear", c + 1, FERRY_COUNT(costs), NAN, NULL));
-        if (one.loss < part->loss) {
+        /* the usual cost, 10, unless another is better by a unit of likelihood */
+        if (c == 0) usual = one.loss;
+        if (one.loss < part->loss &&
+            (c == 0 || ferry_i_gbc_gain(&now, usual, one.loss) >= 1)) {
             *part = one;
             ferry_i_gbc_answers_clear(a);
             *a = now;
