@@ -411,8 +411,8 @@ static bool both_kinds(const coca_links *l)
 }
 
 /* Joined PCA or learned weights, where nobody has said: weights learned from half of the
- * linked instances must find more of the others' nearest among them to be must-links. On the
- * links they were learned from they would look better than they are. Joined PCA comes second
+ * linked instances must find more of the others' nearest among them to be must-links, by two
+ * standard errors: two hundred instances tell no less. On the links they were learned from they would look better than they are. Joined PCA comes second
  * and stays in m and phi, so that it is not solved again when it is kept. */
 static ferry_status choose(ferry_ctx *ctx, work *z, const coca_links *l, coca_model *m,
                            ferry_block **phi, bool *learn)
@@ -432,7 +432,10 @@ static ferry_status choose(ferry_ctx *ctx, work *z, const coca_links *l, coca_mo
         nearest[0] = ferry_i_coca_nearest(&rest, *phi);
         ferry_i_diag_reals(ctx, "nearest", 2, nearest);
     }
-    *learn = judge && nearest[1] > nearest[0];
+    const double error =
+        sqrt((nearest[0] * (1 - nearest[0]) + nearest[1] * (1 - nearest[1])) /
+             fmax((double)rest.n, 1));
+    *learn = judge && nearest[1] - nearest[0] > 2 * error;
 done:
     ferry_i_coca_links_clear(&half);
     ferry_i_coca_links_clear(&rest);
