@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -389,6 +390,42 @@ static void test_labels_of_views(void **state)
                     (t->domains[0]->views[0]->row_of[i] >= 0));
     ferry_task_free(t);
 #undef VIEWS
+}
+
+/* knn: auto. Ten clusters of six rows on a circle, the two classes in turn: five neighbours are of
+ * the row's own cluster, ten are not. Without labels it stays ten. */
+static void test_knn_auto(void **state)
+{
+    ferry_ctx *ctx = *state;
+    char text[4096] = "a,b,class\n";
+    int64_t nnz[3] = {0};
+
+    for (int i = 0; i < 60; i++) {
+        const double turn = 0.62831853 * (i % 10), off = 0.01 * (i / 10);
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%.4f,%.4f,%s\n",
+                       cos(turn) + off, sin(turn) - off * off, i % 2 ? "odd" : "even");
+    }
+    tmp_file("ring.csv", text, -1);
+    for (int i = 0; i < 3; i++) {
+        static const char *const how[] = {"auto, labelled: 0.5", "auto, labelled: none",
+                                          "10, labelled: none"};
+        char file[512], key[32], seen[32];
+        (void)sscanf(how[i], "%31[^,], %31[^\n]", key, seen);
+        (void)snprintf(file, sizeof file,
+                       HEAD
+                       "  - {name: t, role: target, x: ring.csv, label: class, %s, graphs: "
+                       "[{name: near, knn: %s}]}\n",
+                       seen, key);
+        ferry_task *t = good(ctx, file), *split = NULL;
+        assert_int_equal(t->domains[0]->graphs[0]->choose, i < 2);
+        assert_ok(ctx, ferry_i_task_split(ctx, t, 0, &split));
+        nnz[i] = split->domains[0]->graphs[0]->a->nnz;
+        assert_string_equal(split->domains[0]->graphs[0]->name, "near");
+        ferry_task_free(split);
+        ferry_task_free(t);
+    }
+    assert_true(nnz[0] < nnz[1]);
+    assert_int_equal(nnz[1], nnz[2]);
 }
 
 static void test_bad_domains(void **state)
@@ -942,6 +979,7 @@ int main(void)
         TEST(test_bad_yaml),
         TEST(test_bad_files),
         TEST(test_labels_of_views),
+        TEST(test_knn_auto),
         TEST(test_bad_domains),
         TEST(test_bad_options),
         TEST(test_same_as),
