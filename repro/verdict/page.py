@@ -48,10 +48,15 @@ def share(k, n):
     return "%d of %d (at most %.1f %%)" % (k, n, 100 * upper(k, n))
 
 
-def wilson(k, n):
+def bounds(k, n):
+    """Wilson's 95 % interval of a share."""
     z, p = 1.96, k / n
     mid, half = (p + z * z / 2 / n) / (1 + z * z / n), z * math.sqrt(p * (1 - p) / n + z * z / 4 / n / n) / (1 + z * z / n)
-    return "%.3f (%.3f to %.3f)" % (p, mid - half, mid + half)
+    return mid - half, mid + half
+
+
+def wilson(k, n):
+    return "%.3f (%.3f to %.3f)" % (k / n, *bounds(k, n))
 
 
 def rows_of(head, rows):
@@ -82,15 +87,30 @@ def useless_part(d):
     return out + ["", measured(d), "", "By method:", ""] + rows_of(["goal", "method"] + words, [[g, m] + [count[(g, m, w)] or "" for w in words] for g, m in pairs]) + [""]
 
 
-def coverage_rows(d, part):
+def held(rows):
+    """The truth, and how many intervals contain it."""
+    truth = statistics.mean(r["mean"] for r in rows)
+    return truth, sum(r["low"] is not None and r["low"] <= truth <= r["high"] for r in rows)
+
+
+def designs_of(d, key, part=None):
     by = collections.defaultdict(list)
     for r in d["rows"]:
-        if r["part"] == part:
-            by[r["metric"]].append(r)
+        if part in (None, r.get("part")):
+            by[r[key]].append(r)
+    return by
+
+
+def too_narrow(d):
+    """Designs whose share is below .95 by more than chance."""
+    few = [name for name, rows in designs_of(d, "metric").items() if bounds(held(rows)[1], len(rows))[1] < 0.95]
+    return "If the share is below .95 by more than chance, the interval is too narrow: here %s." % ("; ".join(few) if few else "of no design")
+
+
+def coverage_rows(d, part):
     table = []
-    for metric, rows in by.items():
-        truth = statistics.mean(r["mean"] for r in rows)
-        hit = sum(r["low"] is not None and r["low"] <= truth <= r["high"] for r in rows)
+    for metric, rows in designs_of(d, "metric", part).items():
+        truth, hit = held(rows)
         own = [r for r in rows if r["own"] is not None]
         sure = [r for r in rows if r["low"] is not None and (r["low"] > 0 or r["high"] < 0)]
         wide = statistics.mean(r["high"] - r["low"] for r in rows if r["low"] is not None) / (2 * 1.96 * statistics.stdev(r["mean"] for r in rows))
@@ -117,8 +137,7 @@ def coverage_part(d):
         begun(d, "metric") + [measured(d), "",
          "If the share is above .95, the verdict needs more data than necessary to decide. The formula treats the effect of the visible labels as a sum over these labels, so that repeats",
          "that draw from one pool have a part of it in common. With two learners of fifteen labels there is hardly such a common part, and the interval is wider than it need be.",
-         "If the share is below .95, the interval is a little too narrow: accuracy and macro-f1 against a source's learner (few pools so far), k-means on an embedding, which is",
-         "not a smooth function of its rows, and ratings by thirty users of thirty items, which form few clusters.", ""]
+         too_narrow(d), "k-means on an embedding is not a smooth function of its rows; ratings by thirty users of thirty items form few clusters.", ""]
 
 
 def power_part(d):
@@ -186,13 +205,11 @@ def guard_part(groups, parts):
 def size_part(d):
     if not d["rows"]:
         return []
-    by = collections.defaultdict(list)
-    for r in d["rows"]:
-        by[r["design"]].append(r)
-    table = []
-    for design, rows in by.items():
+    table, narrow = [], []
+    for design, rows in designs_of(d, "design").items():
         some = [r for r in rows if r["low"] is not None and r["low"] != r["high"]]
         wrong = sum(not r["low"] <= r["truth"] <= r["high"] for r in some)
+        narrow += [design] if bounds(wrong, len(rows))[0] > 0.05 else []
         tested = [r for r in rows if r["p"] is not None or r["low"] == r["high"]]  # the first results did not keep p
         sided = [sum(r["low"] != r["high"] and r["p"] / 2 < 0.05 and sign * r["mean"] > 0 and sign * r["truth"] <= 0 for r in tested) for sign in (1, -1)]
         table.append([design, wilson(wrong, len(rows)), len(rows), *("%.3f" % (k / len(tested)) if tested else "" for k in sided), len(tested) or ""])
@@ -202,7 +219,7 @@ def size_part(d):
             "With one split, the interval is about the two models that these labels give, so the truth is their difference on 3000 fresh rows; *better* and *worse* then count if",
             "that has the other sign.", ""] + \
         rows_of(["design", "missed", "pools", "better", "worse", "pools"], table) + ["",
-         "If more than one in twenty is missed, the interval is too narrow; so it is with few rows.", ""] + begun(d, "design") + [measured(d), ""]
+         "More than one in twenty is missed, by more than chance: %s." % ("; ".join(narrow) if narrow else "in no design"), ""] + begun(d, "design") + [measured(d), ""]
 
 
 def family_part(d):

@@ -39,10 +39,12 @@ char *ferry_i_guard_reason(const ferry_results *rs, const ferry_pick *p,
                           rs->result[p->baseline].pub.name);
         if (open && ferry_i_guard_path(e))
             ferry_i_text_add(&t, "; the source tells more than 9 shuffled ones");
+        else if (rs->run.goal == FERRY_CLASSIFY)
+            ferry_i_text_add(&t, "; with none of 9 shuffled sources does it do as well");
     } else if (p->transfer >= 0)
-        ferry_i_text_addf(&t, "; no transfer method leads by enough (%s: %s)",
-                          rs->result[p->transfer].pub.name,
-                          score_words(rs, score[p->transfer]).s);
+        ferry_i_text_addf(
+            &t, "; no transfer method leads by enough, and by its source (%s: %s)",
+            rs->result[p->transfer].pub.name, score_words(rs, score[p->transfer]).s);
 done:
     if (t.failed) ferry_i_text_free(&t);
     return t.s;

@@ -5,6 +5,8 @@
 #include "eval/eval.h"
 #include "methods/method.h"
 
+enum { FERRY_GUARD_SHUFFLED = 9 }; /* sources that the real one must be better than */
+
 /* Places among the results; -1: none. */
 typedef struct ferry_pick {
     int64_t chosen, baseline,

@@ -12,7 +12,7 @@
 #include "core/pool.h"
 #include "eval/guard.h"
 
-enum { SEEDS = 3, SHUFFLED = 9 };
+enum { SEEDS = 3, SHUFFLED = FERRY_GUARD_SHUFFLED };
 
 /* ---- one fit ---- */
 

@@ -40,6 +40,8 @@ typedef struct ferry_crossed {
     double vb;          /* ... of the instances' effects, as observed */
     double se2, sb2,
         sa2;       /* of the rest, of instances, of repeats: without each other's share */
+    double sl2;    /* of what labels do, apart from what they leave to be scored */
+    double rho;    /* ... its correlation with the instances' part in new data, 0 to 1 */
     double k;      /* visible labels for each scored one; 0 for a fixed split */
     double se, df; /* standard error and degrees of freedom; df is NaN when se is 0 */
     double low, high;         /* 95 % interval */

@@ -293,6 +293,9 @@ static void reckon_time(found *f)
         f->pub.seconds_repeats += s * repeats;
         if (m->kind == FERRY_KIND_TRANSFER) f->pub.seconds_controls += s * CONTROLS;
         if (m->kind != FERRY_KIND_CONTROL) f->pub.seconds_guard += s * repeats * FOLDS;
+        /* a lead of chance is given up at the first shuffled source that does as well */
+        if (m->kind == FERRY_KIND_TRANSFER && f->pub.goal == FERRY_CLASSIFY)
+            f->pub.seconds_guard += s * repeats * FOLDS;
         const ferry_method *how = ferry_i_method_find(m->method);
         if (how && (how->needs & FERRY_NEED_PATH)) f->pub.seconds_guard += s * GATE;
     }

@@ -306,6 +306,41 @@ static void test_size(void **state)
     assert_true(naive > 120);
 }
 
+/* Rows that teach as badly as they are hard to tell: what the visible ones do and what the hidden ones score go
+ * together in new data. d = mean(visible) + mean(hidden) of one value a row; the true mean is 0. */
+static void test_teachers_are_questions(void **state)
+{
+    enum { R = 10, N = 60, SEEN = 12, WORLDS = 400 };
+    static double d[R * N];
+    int64_t at[N];
+    ferry_rng rng;
+    ferry_crossed c;
+    int wrong = 0;
+
+    ferry_i_rng_seed(&rng, 13, 4);
+    for (int w = 0; w < WORLDS; w++) {
+        double row[N];
+        for (int i = 0; i < N; i++) {
+            row[i] = 0.3 * ferry_i_rng_normal(&rng);
+            at[i] = i;
+        }
+        for (int r = 0; r < R; r++) {
+            double taught = 0;
+            ferry_i_rng_shuffle(&rng, N, at);
+            for (int j = 0; j < SEEN; j++)
+                taught += row[at[j]] / SEEN;
+            for (int j = 0; j < N; j++)
+                d[r * N + at[j]] =
+                    j < SEEN ? NAN : row[at[j]] + taught + 0.3 * ferry_i_rng_normal(&rng);
+        }
+        const ferry_crossing in = {.repeats = R, .n = N, .diff = d, .visible = SEEN};
+        assert_ok(*state, ferry_i_crossed(*state, &in, &c));
+        assert_true(c.rho >= 0 && c.rho <= 1 && c.sl2 >= 0);
+        wrong += c.p_better < 0.025 || c.p_worse < 0.025;
+    }
+    assert_in_range(wrong, 4, 32); /* 20 expected */
+}
+
 /* A stream's differences vary by the order of each repeat above all: one true standard error is 1 / sqrt(R N), and
  * the interval may be neither without misses nor one that misses often. */
 static void test_orders(void **state)
@@ -492,6 +527,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_copies_and_gaps, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_too_little, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_size, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_teachers_are_questions, ctx_setup,
+                                        ctx_teardown),
         cmocka_unit_test_setup_teardown(test_orders, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_families_of_null_laws, ctx_setup,
                                         ctx_teardown),

@@ -424,6 +424,34 @@ static void test_fixed_split(void **state)
     assert_close(got[0].p, got[1].p, 1e-12);
 }
 
+/* The guard takes what is better by its source, not what leads whatever the source: that is luck of
+ * few labels more often than not. */
+static void test_guard_wants_the_source(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int real = 0; real < 2; real++) {
+        ferry_task *task = noise_task(ctx, 5, "repeats=3", "controls=none", 1);
+        ferry_opts *opts = opts_of(ctx, "repeats=3", "controls=none", "guard=yes", NULL);
+        ferry_results *rs = NULL;
+        assert_ok(ctx, ferry_domain_set_labelled(
+                           ctx, (ferry_domain *)ferry_i_task_role(task, FERRY_TARGET, 0),
+                           "per_class:20"));
+        assert_ok(ctx, ferry_task_set_evaluate(ctx, task, opts));
+        add(ctx, task, "majority", "none", "train=target");
+        add(ctx, task, "luck", "any", "level=0.9 spread=0");
+        if (real) add(ctx, task, "luck", "real", "level=0.5 spread=0 true_level=0.8");
+        rs = run(ctx, task);
+        for (int64_t r = 0; r < 3; r++)
+            assert_string_equal(rs->result[rs->guard->chosen[r]].pub.name,
+                                real ? "real" : "none");
+        assert_true(rs->guard->scores[1] > rs->guard->scores[0] + 0.2);
+        ferry_results_free(rs);
+        ferry_opts_free(opts);
+        ferry_task_free(task);
+    }
+}
+
 static void test_no_controls(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -624,6 +652,7 @@ int main(void)
         TEST(test_demo),
         TEST(test_words),
         TEST(test_fixed_split),
+        TEST(test_guard_wants_the_source),
         TEST(test_no_controls),
         TEST(test_untouched),
         TEST(test_cost),
