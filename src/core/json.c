@@ -120,7 +120,6 @@ done:
 
 ferry_status ferry_i_json_dump(ferry_ctx *ctx, const json_t *json, size_t flags, char **out)
 {
-    ferry_status st = FERRY_OK;
     const bool whole = json && !ferry_i_memory_lost();
     char *dumped = whole ? json_dumps(json, flags) : NULL;
     json_free_t release = free;
@@ -129,7 +128,5 @@ ferry_status ferry_i_json_dump(ferry_ctx *ctx, const json_t *json, size_t flags,
     *out = dumped && !ferry_i_memory_lost() ? ferry_i_strdup(dumped) : NULL;
     json_get_alloc_funcs(NULL, &release);
     if (dumped) release(dumped);
-    FERRY_HAVE(ctx, *out);
-done:
-    return st;
+    return *out ? FERRY_OK : ferry_i_nomem(ctx);
 }

@@ -389,7 +389,6 @@ done:
  * means a set. */
 static ferry_status mark_option(ferry_ctx *ctx, ferry_arff *a, const char *label)
 {
-    ferry_status st = FERRY_OK;
     int64_t i = 0, n = 0, count = 0;
     const char *end = label + strlen(label), *colon = strchr(label, ':');
     const bool first = strncmp(label, "first:", 6) == 0,
@@ -401,14 +400,13 @@ static ferry_status mark_option(ferry_ctx *ctx, ferry_arff *a, const char *label
     for (const char *s = label; s <= end;) {
         const char *comma = strchr(s, ',');
         const char *stop = comma ? comma : end;
-        FERRY_TRY(find_attr(ctx, a, "label", s, stop - s, &i));
+        FERRY_PASS(find_attr(ctx, a, "label", s, stop - s, &i));
         a->a[i].role = ARFF_LABEL;
         count++;
         s = stop + 1;
     }
     if (count == 1) a->a[i].role = ARFF_CLASS;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The class when nothing says which: see the head of this file. */
@@ -463,17 +461,15 @@ done:
  * one. */
 static ferry_status mark_id(ferry_ctx *ctx, ferry_arff *a)
 {
-    ferry_status st = FERRY_OK;
     int64_t i = -1;
 
-    if (strcmp(a->s->id, "none") == 0) goto done;
+    if (strcmp(a->s->id, "none") == 0) return FERRY_OK;
     if (a->s->id[0])
-        FERRY_TRY(find_attr(ctx, a, "id", a->s->id, (int64_t)strlen(a->s->id), &i));
+        FERRY_PASS(find_attr(ctx, a, "id", a->s->id, (int64_t)strlen(a->s->id), &i));
     for (int64_t k = 0; !a->s->id[0] && k < a->n && i < 0; k++)
         if (a->a[k].type == ARFF_STRING && called(&a->a[k], "id")) i = k;
     if (i >= 0) a->a[i].role = ARFF_ID;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Decide what every attribute is and where it goes. */

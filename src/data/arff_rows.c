@@ -180,8 +180,6 @@ done:
 static ferry_status left_out(ferry_ctx *ctx, rows *r, int64_t from, int64_t to,
                              int64_t *next)
 {
-    ferry_status st = FERRY_OK;
-
     for (; *next < r->n_special && r->special[*next] < to; ++*next) {
         const int64_t i = r->special[*next];
         const ferry_arff_attr *at = &r->a->a[i];
@@ -189,10 +187,9 @@ static ferry_status left_out(ferry_ctx *ctx, rows *r, int64_t from, int64_t to,
                            : at->type == ARFF_NUMBER ? "0"
                                                      : "";
         if (i < from) continue; /* it was given */
-        FERRY_TRY(set_value(ctx, r, i, text, (int64_t)strlen(text), true));
+        FERRY_PASS(set_value(ctx, r, i, text, (int64_t)strlen(text), true));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* "{i v, i v, ...}" with i from 0, ascending: the order lets the defaults in between be
@@ -352,19 +349,17 @@ done:
 /* The arrays grew with room to spare; x gets its own of the exact size. */
 static ferry_status give_sparse(ferry_ctx *ctx, rows *r)
 {
-    ferry_status st = FERRY_OK;
     ferry_matrix *x = NULL;
 
     r->start[r->n] = r->nnz;
-    FERRY_TRY(ferry_i_matrix_csr(ctx, r->n, r->a->columns, r->nnz, &x));
+    FERRY_PASS(ferry_i_matrix_csr(ctx, r->n, r->a->columns, r->nnz, &x));
     memcpy(x->start, r->start, (size_t)(r->n + 1) * sizeof *r->start);
     if (r->nnz > 0) {
         memcpy(x->index, r->index, (size_t)r->nnz * sizeof *r->index);
         memcpy(x->value, r->value, (size_t)r->nnz * sizeof *r->value);
     }
     r->d->x = x;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* After a failure d holds a part of the data: the caller frees it. */

@@ -178,17 +178,14 @@ done:
 /* From the table to d: ids, labels, then (only for a view) features. */
 static ferry_status build(ferry_ctx *ctx, ferry_table *t, ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t j = 0; j < t->cols; j++)
-        if (t->col[j].role == FERRY_COL_ID) FERRY_TRY(build_ids(ctx, t, j, d));
-    if (t->sets) FERRY_TRY(build_sets(ctx, t, d));
+        if (t->col[j].role == FERRY_COL_ID) FERRY_PASS(build_ids(ctx, t, j, d));
+    if (t->sets) FERRY_PASS(build_sets(ctx, t, d));
     /* at most one column here: several are a set */
     for (int64_t j = 0; j < t->cols && !t->sets; j++)
-        if (t->col[j].role == FERRY_COL_LABEL) FERRY_TRY(build_label(ctx, t, j, d));
-    if (t->as == FERRY_DATA_VIEW) FERRY_TRY(ferry_i_table_features(ctx, t, d));
-done:
-    return st;
+        if (t->col[j].role == FERRY_COL_LABEL) FERRY_PASS(build_label(ctx, t, j, d));
+    if (t->as == FERRY_DATA_VIEW) FERRY_PASS(ferry_i_table_features(ctx, t, d));
+    return FERRY_OK;
 }
 
 /* ---- the format ---- */

@@ -143,18 +143,16 @@ int64_t ferry_i_guess_separator(ferry_table *t)
 /* A file of labels alone may have no separator at all. */
 static ferry_status choose_separator(ferry_ctx *ctx, ferry_table *t)
 {
-    ferry_status st = FERRY_OK;
     const char *sep = t->s->sep;
 
-    FERRY_NEED(ctx, strlen(sep) < sizeof t->sep && !strpbrk(sep, "\"\n"), FERRY_EINVAL,
-               "reader: sep = %s is not a separator", sep);
+    if (strlen(sep) >= sizeof t->sep || strpbrk(sep, "\"\n"))
+        return ferry_i_fail(ctx, FERRY_EINVAL, "reader: sep = %s is not a separator", sep);
     if (sep[0]) {
         set_separator(t, ferry_i_sep_of(sep));
     } else if (ferry_i_guess_separator(t) == 0 && t->as == FERRY_DATA_LABELS) {
         set_separator(t, "\n"); /* one label a line, whatever is in it */
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- header ---- */
@@ -322,18 +320,15 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
 /* Keep the names of the first line. */
 static ferry_status take_names(ferry_ctx *ctx, ferry_table *t, const glance *g)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t j = 0; j < t->cols; j++) {
         t->col[j].name = g[j].first.n > 0
                              ? ferry_i_field_text(g[j].first)
                              : ferry_i_sprintf("column %lld", (long long)j + 1);
-        FERRY_HAVE(ctx, t->col[j].name);
+        if (!t->col[j].name) return ferry_i_nomem(ctx);
         /* what pandas calls a column without a name when it writes a table that it has read */
         t->col[j].unnamed = g[j].first.n == 0 || span_is(g[j].first, "unnamed: 0");
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The number of columns is the first line's; rows with another are refused when they are

@@ -78,22 +78,21 @@ static ferry_status mark_list(ferry_ctx *ctx, ferry_table *t, const char *option
                               const char *list, ferry_role_of role, bool may_lack,
                               int64_t *count)
 {
-    ferry_status st = FERRY_OK;
     /* the list as one name first */
     const int64_t whole = column_called(t, list, strlen(list));
 
     *count = 0;
     if (whole >= 0) { /* also a name with a comma in it */
-        if (role == FERRY_COL_LABEL && lacks_label(t, whole)) goto done;
+        if (role == FERRY_COL_LABEL && lacks_label(t, whole)) return FERRY_OK;
         t->col[whole].role = role;
         *count = 1;
-        goto done;
+        return FERRY_OK;
     }
     for (const char *s = list; *s;) {
         const size_t n = strcspn(s, ",");
         const int64_t j = column_called(t, s, n);
         /* a column that need not be there is passed over */
-        if (j < 0 && !may_lack) FERRY_TRY(no_column(ctx, t, option, s, n));
+        if (j < 0 && !may_lack) FERRY_PASS(no_column(ctx, t, option, s, n));
         if (j >= 0 && !(role == FERRY_COL_LABEL && lacks_label(t, j))) {
             t->col[j].role = role;
             (*count)++;
@@ -101,8 +100,7 @@ static ferry_status mark_list(ferry_ctx *ctx, ferry_table *t, const char *option
         s += n;
         s += *s == ',';
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* "last:14" and "first:14". False: neither. A count of columns from one end, as files of
@@ -146,7 +144,6 @@ static void find_labels(ferry_table *t, int64_t *count)
  * off. */
 static ferry_status mark_labels(ferry_ctx *ctx, ferry_table *t, int64_t *count)
 {
-    ferry_status st = FERRY_OK;
     const char *label = t->s->label;
 
     *count = 0;
@@ -154,26 +151,24 @@ static ferry_status mark_labels(ferry_ctx *ctx, ferry_table *t, int64_t *count)
         if (mark_range(t, label, count))
             t->sets = *count > 0; /* also when it is one */
         else
-            FERRY_TRY(
+            FERRY_PASS(
                 mark_list(ctx, t, "label", label, FERRY_COL_LABEL, t->s->like, count));
         if (*count > 1) t->sets = true;
     } else if (!label[0]) {
         find_labels(t, count);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The option, else the first column called id, else a first one without a name. id=none turns that off. */
 static ferry_status mark_ids(ferry_ctx *ctx, ferry_table *t, int64_t *count)
 {
-    ferry_status st = FERRY_OK;
     const char *id = t->s->id;
 
     *count = 0;
     if (id[0] && strcmp(id, "none") != 0) {
         const int64_t j = column_called(t, id, strlen(id));
-        if (j < 0) FERRY_TRY(no_column(ctx, t, "id", id, strlen(id)));
+        if (j < 0) FERRY_PASS(no_column(ctx, t, "id", id, strlen(id)));
         t->col[j].role = FERRY_COL_ID;
         *count = 1;
     }
@@ -190,8 +185,7 @@ static ferry_status mark_ids(ferry_ctx *ctx, ferry_table *t, int64_t *count)
             *count = 1;
             break;
         }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Read for labels: one label a line, or id and label. Other columns are left out. Two
@@ -223,16 +217,14 @@ done:
  * one. So all prefixes are taken, and a column matches if its whole name is one of them. */
 static ferry_status category_names(ferry_ctx *ctx, const ferry_table *t, ferry_ids *names)
 {
-    ferry_status st = FERRY_OK;
     const ferry_ids *v = t->s->vocabulary;
 
     for (int64_t k = 0; k < ferry_i_ids_count(v); k++) {
         const char *f = ferry_i_ids_at(v, k);
         for (const char *s = strchr(f, '='); s; s = strchr(s + 1, '='))
-            FERRY_HAVE(ctx, ferry_i_ids_addn(names, f, s - f, NULL) >= 0);
+            if (ferry_i_ids_addn(names, f, s - f, NULL) < 0) return ferry_i_nomem(ctx);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Columns stay what they were when the view was read first. For new data of a view that was
@@ -266,23 +258,21 @@ done:
 /* Ids first, then labels, then drop: where options overlap the later one has the column. */
 ferry_status ferry_i_table_roles(ferry_ctx *ctx, ferry_table *t)
 {
-    ferry_status st = FERRY_OK;
     int64_t ids = 0, labels = 0, dropped = 0, left = 0;
 
-    FERRY_TRY(mark_ids(ctx, t, &ids));
-    FERRY_TRY(mark_labels(ctx, t, &labels));
+    FERRY_PASS(mark_ids(ctx, t, &ids));
+    FERRY_PASS(mark_labels(ctx, t, &labels));
     if (t->s->drop[0])
-        FERRY_TRY(
+        FERRY_PASS(
             mark_list(ctx, t, "drop", t->s->drop, FERRY_COL_DROP, t->s->like, &dropped));
     if (t->as == FERRY_DATA_LABELS) {
-        FERRY_TRY(labels_only(ctx, t, ids, labels));
-        goto done;
+        FERRY_PASS(labels_only(ctx, t, ids, labels));
+        return FERRY_OK;
     }
-    FERRY_TRY(as_before(ctx, t));
+    FERRY_PASS(as_before(ctx, t));
     for (int64_t j = 0; j < t->cols; j++)
         left += t->col[j].role == FERRY_COL_NUMBER || t->col[j].role == FERRY_COL_CATEGORY;
-    FERRY_NEED(ctx, left > 0, FERRY_EDATA, "%s: no column is left for features",
-               t->in->path);
-done:
-    return st;
+    return left > 0 ? FERRY_OK
+                    : ferry_i_fail(ctx, FERRY_EDATA, "%s: no column is left for features",
+                                   t->in->path);
 }

@@ -136,17 +136,14 @@ static void add_row(ferry_text *t, const ferry_data *d, int64_t i, char sep)
 /* Names of features that would come back as ids or labels. */
 static ferry_status check_names(ferry_ctx *ctx, const ferry_data *d, const char *path)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t j = 0; d->features && d->x && j < d->x->cols; j++) {
         const char *name = ferry_i_ids_at(d->features, j);
-        FERRY_NEED(
-            ctx, strcmp(name, "id") && strcmp(name, "label") && strncmp(name, "label:", 6),
-            FERRY_EINVAL, "%s: a feature is called %s, which csv keeps for itself", path,
-            name);
+        if (!strcmp(name, "id") || !strcmp(name, "label") || !strncmp(name, "label:", 6))
+            return ferry_i_fail(ctx, FERRY_EINVAL,
+                                "%s: a feature is called %s, which csv keeps for itself",
+                                path, name);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* One row is gathered at a time in t, whose memory is reused: no more than a row is

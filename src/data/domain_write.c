@@ -8,11 +8,10 @@
 static ferry_status labels_of_rows(ferry_ctx *ctx, const ferry_labels *all,
                                    const ferry_view *v, ferry_labels **out)
 {
-    ferry_status st = FERRY_OK;
     ferry_labels *l = NULL;
     const int64_t m = ferry_i_labels_m(all);
 
-    FERRY_TRY(ferry_i_labels_new(ctx, all->kind, v->x->rows, all->names, &l));
+    FERRY_PASS(ferry_i_labels_new(ctx, all->kind, v->x->rows, all->names, &l));
     for (int64_t i = 0; i < v->x->rows; i++) {
         /* row i of the view is instance `at` of the domain */
         const int64_t at = v->instance[i];
@@ -24,8 +23,7 @@ static ferry_status labels_of_rows(ferry_ctx *ctx, const ferry_labels *all,
         }
     }
     *out = l;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* view NULL: the only one. The rows are the view's, with the domain's ids and labels for

@@ -29,13 +29,11 @@ ferry_status ferry_i_edges_add(ferry_ctx *ctx, ferry_edges *g, const ferry_field
  * where all are 1. g keeps its edges, the nodes are d's now. */
 ferry_status ferry_i_edges_give(ferry_ctx *ctx, ferry_edges *g, ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
-
     d->from = ferry_i_calloc(g->n, sizeof *d->from);
     d->to = ferry_i_calloc(g->n, sizeof *d->to);
     /* NULL says that all weights are 1 */
     d->weight = g->weighted ? ferry_i_calloc(g->n, sizeof *d->weight) : NULL;
-    FERRY_HAVE(ctx, d->from && d->to && (d->weight || !g->weighted));
+    if (!d->from || !d->to || (g->weighted && !d->weight)) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < g->n; i++) {
         d->from[i] = g->e[i].from;
         d->to[i] = g->e[i].to;
@@ -43,8 +41,7 @@ ferry_status ferry_i_edges_give(ferry_ctx *ctx, ferry_edges *g, ferry_data *d)
     }
     d->edges = g->n;
     FERRY_MOVE(d->nodes, g->nodes);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 void ferry_i_edges_free(ferry_edges *g)
@@ -155,15 +152,15 @@ static int sniff_edges(const char *head, int64_t n)
 static ferry_status write_edges(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                 const ferry_opts *opts)
 {
-    ferry_status st = FERRY_OK;
     ferry_out *o = NULL;
     char number[32];
 
     (void)opts;
-    FERRY_NEED(ctx, data->kind == FERRY_DATA_GRAPH, FERRY_EINVAL,
-               "%s: the edges format holds graphs only", path);
-    FERRY_TRY(ferry_i_fit_lines(ctx, path, data->nodes));
-    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    if (data->kind != FERRY_DATA_GRAPH)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "%s: the edges format holds graphs only",
+                            path);
+    FERRY_PASS(ferry_i_fit_lines(ctx, path, data->nodes));
+    FERRY_PASS(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_printf(o, "from\tto%s\n", data->weight ? "\tweight" : "");
     for (int64_t i = 0; i < data->edges; i++) {
         ferry_i_out_field(o, ferry_i_ids_at(data->nodes, data->from[i]), '\t');
@@ -175,9 +172,7 @@ static ferry_status write_edges(ferry_ctx *ctx, const ferry_data *data, const ch
         }
         ferry_i_out_write(o, "\n", 1);
     }
-    st = ferry_i_out_commit(ctx, o);
-done:
-    return st;
+    return ferry_i_out_commit(ctx, o);
 }
 
 const ferry_format ferry_i_format_edges = {

@@ -149,34 +149,30 @@ done:
 
 static ferry_status read_x(ferry_ctx *ctx, const opened *f, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
     const void *x = NULL;
     int64_t side[2];
 
-    FERRY_TRY(find(ctx, f, "x", F64, 2, side, &x));
+    FERRY_PASS(find(ctx, f, "x", F64, 2, side, &x));
     if (x) {
         const ferry_array a = {side[0], side[1], side[1], (double *)(uintptr_t)x};
-        FERRY_TRY(ferry_i_matrix_borrow_array(ctx, &a, out));
+        FERRY_PASS(ferry_i_matrix_borrow_array(ctx, &a, out));
     } else {
-        FERRY_TRY(read_csr(ctx, f, out));
+        FERRY_PASS(read_csr(ctx, f, out));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 static ferry_status read_texts(ferry_ctx *ctx, const opened *f, const char *name,
                                ferry_ids **out)
 {
-    ferry_status st = FERRY_OK;
     const void *bytes = NULL;
     int64_t side[2];
 
-    FERRY_TRY(find(ctx, f, name, U8, 1, side, &bytes));
-    FERRY_NEED(ctx, !bytes || ferry_i_utf8_valid(bytes, side[0]), FERRY_EDATA,
-               "tensor '%s' is not UTF-8", name);
-    if (bytes) FERRY_TRY(ferry_i_ids_parse(ctx, name, bytes, side[0], out));
-done:
-    return st;
+    FERRY_PASS(find(ctx, f, name, U8, 1, side, &bytes));
+    if (bytes && !ferry_i_utf8_valid(bytes, side[0]))
+        return ferry_i_fail(ctx, FERRY_EDATA, "tensor '%s' is not UTF-8", name);
+    if (bytes) FERRY_PASS(ferry_i_ids_parse(ctx, name, bytes, side[0], out));
+    return FERRY_OK;
 }
 
 /* Which of the three kinds there is, if any; its array and sides. */
@@ -188,15 +184,13 @@ static ferry_status find_labels(ferry_ctx *ctx, const opened *f, ferry_label_kin
                                        [FERRY_LABEL_SET] = "labels.set"};
     static const type of[] = {
         [FERRY_LABEL_CLASS] = I32, [FERRY_LABEL_NUMBER] = F64, [FERRY_LABEL_SET] = U8};
-    ferry_status st = FERRY_OK;
 
     *out = NULL;
     for (int k = 0; k <= FERRY_LABEL_SET && !*out; k++) {
         *kind = (ferry_label_kind)k;
-        FERRY_TRY(find(ctx, f, name[k], of[k], k == FERRY_LABEL_SET ? 2 : 1, side, out));
+        FERRY_PASS(find(ctx, f, name[k], of[k], k == FERRY_LABEL_SET ? 2 : 1, side, out));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* l <- v (and known), every one of which must be what its kind can be. */
@@ -320,16 +314,13 @@ done:
 static ferry_status read_view(ferry_ctx *ctx, const opened *f, ferry_held **held,
                               ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(read_x(ctx, f, &d->x));
-    FERRY_TRY(read_texts(ctx, f, "ids", &d->ids));
-    FERRY_TRY(read_texts(ctx, f, "features", &d->features));
-    FERRY_TRY(read_labels(ctx, f, d->x->rows, &d->labels));
+    FERRY_PASS(read_x(ctx, f, &d->x));
+    FERRY_PASS(read_texts(ctx, f, "ids", &d->ids));
+    FERRY_PASS(read_texts(ctx, f, "features", &d->features));
+    FERRY_PASS(read_labels(ctx, f, d->x->rows, &d->labels));
     d->x->release = ferry_i_held_free;
     FERRY_MOVE(d->x->lender, *held);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 static ferry_status read_fdata(ferry_ctx *ctx, const ferry_input *in, const char *member,

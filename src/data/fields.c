@@ -30,20 +30,18 @@ static int64_t put_letter(const char *s, int64_t n, char *to, int64_t *m)
 
 ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_utf8 *out)
 {
-    ferry_status st = FERRY_OK;
     int64_t high = 0, m = 0;
 
     *out = (ferry_utf8){.s = s, .n = n};
-    if (ferry_i_utf8_valid(s, n)) goto done;
+    if (ferry_i_utf8_valid(s, n)) return FERRY_OK;
     for (int64_t i = 0; i < n; i++)
         high += (s[i] & 0x80) != 0;
-    FERRY_HAVE(ctx, out->owned = ferry_i_calloc(n + high, 1));
+    if (!(out->owned = ferry_i_calloc(n + high, 1))) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < n;)
         i += put_letter(s + i, n - i, out->owned, &m);
     out->s = out->owned;
     out->n = m;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 void ferry_i_utf8_close(ferry_utf8 *u)
@@ -247,12 +245,11 @@ bool ferry_i_decimal_comma(const char *s, int64_t n)
 ferry_status ferry_i_decimal_points(ferry_ctx *ctx, const ferry_read_settings *set,
                                     const char *s, int64_t n, char **out)
 {
-    ferry_status st = FERRY_OK;
     static const char ends[] = ";\t| \"\r\n";
     ferry_lines l = ferry_i_lines(s, n);
     char *text = NULL;
 
-    FERRY_HAVE(ctx, text = ferry_i_strndup(s, n));
+    if (!(text = ferry_i_strndup(s, n))) return ferry_i_nomem(ctx);
     (void)ferry_i_full_line(&l, "");
     const char *sep = set->sep[0] ? ferry_i_sep_of(set->sep)
                       : l.s       ? ferry_i_sep_guess(l.s, l.e)
@@ -265,8 +262,7 @@ ferry_status ferry_i_decimal_points(ferry_ctx *ctx, const ferry_read_settings *s
             *(char *)memchr(text + i, ',', (size_t)(j - i)) = '.';
     }
     FERRY_MOVE(*out, text);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 bool ferry_i_field_real(const ferry_field *f, double *x)

@@ -157,13 +157,10 @@ done:
 static ferry_status check_array(ferry_ctx *ctx, const ferry_domain *d, const char *name,
                                 bool is)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(check_view_name(ctx, d, name));
-    FERRY_NEED(ctx, is, FERRY_EINVAL, "domain '%s', view '%s': not an array", d->name,
-               name);
-done:
-    return st;
+    FERRY_PASS(check_view_name(ctx, d, name));
+    return is ? FERRY_OK
+              : ferry_i_fail(ctx, FERRY_EINVAL, "domain '%s', view '%s': not an array",
+                             d->name, name);
 }
 
 static bool is_array(const ferry_array *x)
@@ -231,14 +228,11 @@ ferry_status ferry_domain_borrow_dense(ferry_ctx *ctx, ferry_domain *d, const ch
 {
     FERRY_ARGS(ctx, d, name, x);
 
-    ferry_status st = FERRY_OK;
     ferry_matrix *lent = NULL;
 
-    FERRY_TRY(check_array(ctx, d, name, is_array(x)));
-    FERRY_TRY(ferry_i_matrix_borrow_array(ctx, x, &lent));
-    FERRY_TRY(lend(ctx, d, name, lent, ids, features, release, user));
-done:
-    return st;
+    FERRY_PASS(check_array(ctx, d, name, is_array(x)));
+    FERRY_PASS(ferry_i_matrix_borrow_array(ctx, x, &lent));
+    return lend(ctx, d, name, lent, ids, features, release, user);
 }
 
 /* Starts of either width become ours. */

@@ -99,16 +99,14 @@ done:
 static ferry_status label_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
                               const char *const *ids, const void *values, ferry_ids **out)
 {
-    ferry_status st = FERRY_OK;
     char what[256];
 
     *out = NULL;
-    FERRY_NEED(ctx, n >= 0 && (values || n == 0), FERRY_EINVAL,
-               "domain '%s': no labels given", d->name);
+    if (n < 0 || (!values && n > 0))
+        return ferry_i_fail(ctx, FERRY_EINVAL, "domain '%s': no labels given", d->name);
     snprintf(what, sizeof what, "domain '%s', labels: ids", d->name);
-    if (ids) FERRY_TRY(ferry_i_ids_unique(ctx, what, n, ids, out));
-done:
-    return st;
+    if (ids) FERRY_PASS(ferry_i_ids_unique(ctx, what, n, ids, out));
+    return FERRY_OK;
 }
 
 /* Classes are numbered as they come; NULL is a missing label. */

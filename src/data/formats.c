@@ -223,15 +223,12 @@ ferry_status ferry_i_option_refuse(ferry_ctx *ctx, const char *path, const char 
 ferry_status ferry_i_options_apply(ferry_ctx *ctx, const ferry_data *d,
                                    const ferry_opts *opts)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
         const ferry_setting *s = ferry_opts_at(opts, i);
         if (!ferry_i_option_applies(d->format, s))
-            FERRY_TRY(ferry_i_option_refuse(ctx, d->path, d->format, s->key));
+            FERRY_PASS(ferry_i_option_refuse(ctx, d->path, d->format, s->key));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The surest of the formats that can give `kinds` and, if by_name, claim the extension. By

@@ -94,7 +94,6 @@ done:
 static ferry_status write_graph(ferry_ctx *ctx, const social_options *o, int64_t g,
                                 const char *dir)
 {
-    ferry_status st = FERRY_OK;
     ferry_out *file = NULL;
     ferry_rng rng;
     char name[32];
@@ -102,7 +101,7 @@ static ferry_status write_graph(ferry_ctx *ctx, const social_options *o, int64_t
 
     (void)snprintf(name, sizeof name, "graph%lld.csv", (long long)g + 1);
     ferry_i_rng_for(ctx, &rng, name);
-    FERRY_TRY(open_file(ctx, dir, name, &file));
+    FERRY_PASS(open_file(ctx, dir, name, &file));
     for (int64_t e = 0; e < o->edges; e++) {
         const int64_t a = (int64_t)ferry_i_rng_below(&rng, (uint64_t)o->people);
         int64_t b = (int64_t)ferry_i_rng_below(&rng, (uint64_t)o->people);
@@ -111,18 +110,15 @@ static ferry_status write_graph(ferry_ctx *ctx, const social_options *o, int64_t
             b = b + 1 < o->people ? b + 1 : b - 1; /* classes go in turn */
         ferry_i_out_printf(file, "p%lld,p%lld\n", (long long)a + 1, (long long)b + 1);
     }
-    st = ferry_i_out_commit(ctx, file);
-done:
-    return st;
+    return ferry_i_out_commit(ctx, file);
 }
 
 /* Graphs are optional, and so is the method that lives on them alone. */
 static ferry_status write_task(ferry_ctx *ctx, const social_options *o, const char *dir)
 {
-    ferry_status st = FERRY_OK;
     ferry_out *file = NULL;
 
-    FERRY_TRY(open_file(ctx, dir, "task.yaml", &file));
+    FERRY_PASS(open_file(ctx, dir, "task.yaml", &file));
     ferry_i_out_printf(
         file,
         "# A made-up task (ferry gen social). Run it with: ferry run task.yaml\n"
@@ -148,22 +144,17 @@ static ferry_status write_task(ferry_ctx *ctx, const social_options *o, const ch
                            (long long)g + 1, (long long)g + 1);
     ferry_i_out_printf(file, "\nmethods: [gbc, gbdt%s]\n\nevaluate:\n  repeats: 1\n",
                        o->graphs > 0 ? ", label-propagation" : "");
-    st = ferry_i_out_commit(ctx, file);
-done:
-    return st;
+    return ferry_i_out_commit(ctx, file);
 }
 
 static ferry_status social_write(ferry_ctx *ctx, const void *options, const char *dir)
 {
-    ferry_status st = FERRY_OK;
     const social_options *o = options;
 
-    FERRY_TRY(write_table(ctx, o, dir));
+    FERRY_PASS(write_table(ctx, o, dir));
     for (int64_t g = 0; g < o->graphs; g++)
-        FERRY_TRY(write_graph(ctx, o, g, dir));
-    FERRY_TRY(write_task(ctx, o, dir));
-done:
-    return st;
+        FERRY_PASS(write_graph(ctx, o, g, dir));
+    return write_task(ctx, o, dir);
 }
 
 const ferry_generator ferry_i_generator_social = {

@@ -145,16 +145,14 @@ done:
 ferry_status ferry_i_graph_widen(ferry_ctx *ctx, const ferry_matrix *a, int64_t n,
                                  ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
     ferry_matrix *w = NULL;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_matrix_csr(ctx, n, n, a->nnz, &w));
+    FERRY_PASS(ferry_i_matrix_csr(ctx, n, n, a->nnz, &w));
     for (int64_t i = 0; i <= n; i++)
         w->start[i] = a->start[i < a->rows ? i : a->rows];
     memcpy(w->index, a->index, (size_t)a->nnz * sizeof *a->index);
     memcpy(w->value, a->value, (size_t)a->nnz * sizeof *a->value);
     *out = w;
-done:
-    return st;
+    return FERRY_OK;
 }

@@ -296,7 +296,6 @@ done:
 ferry_status ferry_i_split_path(ferry_ctx *ctx, const char *path, char **base,
                                 char **member)
 {
-    ferry_status st = FERRY_OK;
     struct stat info;
     const char *at = NULL;
 
@@ -304,7 +303,7 @@ ferry_status ferry_i_split_path(ferry_ctx *ctx, const char *path, char **base,
     if (stat(path, &info) != 0) {
         for (const char *s = strchr(path, '#'); s && s > path; s = strchr(s + 1, '#')) {
             char *head = ferry_i_strndup(path, s - path);
-            FERRY_HAVE(ctx, head);
+            if (!head) return ferry_i_nomem(ctx);
             const bool there = stat(head, &info) == 0;
             ferry_i_free(head);
             /* the last one tried stays if none exists */
@@ -317,10 +316,9 @@ ferry_status ferry_i_split_path(ferry_ctx *ctx, const char *path, char **base,
     if (!*base || (at && !*member)) {
         FERRY_FREE(*base, *member);
         *base = *member = NULL;
-        FERRY_HAVE(ctx, false);
+        return ferry_i_nomem(ctx);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The path in messages is the whole "file#member" as the user wrote it. */

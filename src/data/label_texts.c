@@ -98,7 +98,6 @@ static ferry_status number_texts(ferry_ctx *ctx, int64_t n, const ferry_span *te
                                  bool numbers, int64_t most, ferry_ids *names, int32_t *cls,
                                  bool *too_many)
 {
-    ferry_status st = FERRY_OK;
     ferry_span last = {NULL, 0};
     int64_t at = -1;
     char buf[32];
@@ -117,7 +116,7 @@ static ferry_status number_texts(ferry_ctx *ctx, int64_t n, const ferry_span *te
                 t.s = buf;
             }
             at = ferry_i_ids_addn(names, t.s, t.n, NULL);
-            FERRY_HAVE(ctx, at >= 0);
+            if (at < 0) return ferry_i_nomem(ctx);
             if (at >= most) {
                 *too_many = true;
                 break;
@@ -125,21 +124,17 @@ static ferry_status number_texts(ferry_ctx *ctx, int64_t n, const ferry_span *te
         }
         cls[i] = (int32_t)at;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* All texts are known to be numbers by now; missing ones stay NaN. */
 static ferry_status as_numbers(ferry_ctx *ctx, int64_t n, const ferry_span *text,
                                ferry_labels **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_NUMBER, n, NULL, out));
+    FERRY_PASS(ferry_i_labels_new(ctx, FERRY_LABEL_NUMBER, n, NULL, out));
     for (int64_t i = 0; i < n; i++)
         if (text[i].s) (void)as_number(text[i].s, text[i].n, &(*out)->num[i]);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* First decide number or class, then number the classes in the order seen, then bring them

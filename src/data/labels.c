@@ -88,12 +88,11 @@ void ferry_i_labels_hide(ferry_labels *l, int64_t i)
 ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
                                    const int64_t *at, ferry_labels **out)
 {
-    ferry_status st = FERRY_OK;
     const int64_t m = ferry_i_labels_m(l);
     ferry_labels *s = NULL;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_labels_new(ctx, l->kind, n, l->names, &s));
+    FERRY_PASS(ferry_i_labels_new(ctx, l->kind, n, l->names, &s));
     for (int64_t i = 0; i < l->n; i++) {
         /* label i of l becomes label j of s */
         const int64_t j = at ? at[i] : i;
@@ -105,8 +104,7 @@ ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_
         }
     }
     *out = s;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- from kind to kind: number <-> class <-> set ---- */

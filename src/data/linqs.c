@@ -91,23 +91,20 @@ static ferry_status set_class(ferry_ctx *ctx, rows *r, const ferry_field *f, int
  * and names move to d. Without names of features d has none. */
 static ferry_status give(ferry_ctx *ctx, rows *r, int64_t cols, ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
-
     if (r->n == 0) return ferry_i_bad(ctx, r->path, 0, "holds no instance");
     r->start[r->n] = r->nnz;
-    FERRY_TRY(ferry_i_matrix_csr(ctx, r->n, cols, r->nnz, &d->x));
+    FERRY_PASS(ferry_i_matrix_csr(ctx, r->n, cols, r->nnz, &d->x));
     memcpy(d->x->start, r->start, (size_t)(r->n + 1) * sizeof *r->start);
     if (r->nnz > 0) {
         memcpy(d->x->index, r->index, (size_t)r->nnz * sizeof *r->index);
         memcpy(d->x->value, r->value, (size_t)r->nnz * sizeof *r->value);
     }
-    FERRY_TRY(ferry_i_labels_of_texts(ctx, r->n, r->cls, &d->labels));
+    FERRY_PASS(ferry_i_labels_of_texts(ctx, r->n, r->cls, &d->labels));
     FERRY_MOVE(d->ids, r->ids);
     if (ferry_i_ids_count(r->features) > 0) {
         FERRY_MOVE(d->features, r->features);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- content ---- */

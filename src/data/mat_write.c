@@ -222,17 +222,14 @@ done:
  * keeps the order of the classes, and those that no instance has. */
 static ferry_status put_labels(ferry_ctx *ctx, ferry_out *o, const ferry_labels *l)
 {
-    ferry_status st = FERRY_OK;
-
     if (l->kind == FERRY_LABEL_NUMBER)
-        FERRY_TRY(put_dense(ctx, o, "labels", l->n, 1, l->num));
+        FERRY_PASS(put_dense(ctx, o, "labels", l->n, 1, l->num));
     if (l->kind == FERRY_LABEL_CLASS)
-        FERRY_TRY(put_texts(ctx, o, "labels", l->n, class_at, l));
-    if (l->kind == FERRY_LABEL_SET) FERRY_TRY(put_sets(ctx, o, l));
+        FERRY_PASS(put_texts(ctx, o, "labels", l->n, class_at, l));
+    if (l->kind == FERRY_LABEL_SET) FERRY_PASS(put_sets(ctx, o, l));
     if (l->kind != FERRY_LABEL_NUMBER && ferry_i_labels_m(l) > 0)
-        FERRY_TRY(put_texts(ctx, o, "label_names", ferry_i_labels_m(l), id_at, l->names));
-done:
-    return st;
+        FERRY_PASS(put_texts(ctx, o, "label_names", ferry_i_labels_m(l), id_at, l->names));
+    return FERRY_OK;
 }
 
 /* The head is 116 bytes of text, 8 of zeros, the version 0x0100 and the byte-order mark.

@@ -280,20 +280,20 @@ static int sniff_mtx(const char *head, int64_t n)
 static ferry_status write_mtx(ferry_ctx *ctx, const ferry_data *data, const char *path,
                               const ferry_opts *opts)
 {
-    ferry_status st = FERRY_OK;
     ferry_out *o = NULL;
     char number[32];
     const ferry_matrix *x = data->x;
 
     (void)opts;
-    FERRY_NEED(ctx, data->kind == FERRY_DATA_VIEW && x, FERRY_EINVAL,
-               "%s: a Matrix Market file holds a matrix only", path);
+    if (data->kind != FERRY_DATA_VIEW || !x)
+        return ferry_i_fail(ctx, FERRY_EINVAL,
+                            "%s: a Matrix Market file holds a matrix only", path);
     /* the matrix is still worth writing: only told, not refused */
     if (data->labels || data->ids || data->features)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: a Matrix Market file holds no ids, names or labels; NPZ does",
                     path);
-    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    FERRY_PASS(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_printf(o, "%%%%MatrixMarket matrix %s real general\n",
                        x->dense ? "array" : "coordinate");
     ferry_i_out_printf(o, "%lld %lld", (long long)x->rows, (long long)x->cols);
@@ -311,9 +311,7 @@ static ferry_status write_mtx(ferry_ctx *ctx, const ferry_data *data, const char
             ferry_i_out_write(o, "\n", 1);
         }
     }
-    st = ferry_i_out_commit(ctx, o);
-done:
-    return st;
+    return ferry_i_out_commit(ctx, o);
 }
 
 const ferry_format ferry_i_format_mtx = {

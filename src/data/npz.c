@@ -211,16 +211,13 @@ done:
 /* Number i of the list: a member, or the sparse matrix that stands last. */
 static ferry_status read_var(ferry_ctx *ctx, void *arg, int64_t i, ferry_var *out)
 {
-    ferry_status st = FERRY_OK;
     const npz *z = arg;
     ferry_npy a = {0};
 
     *out = (ferry_var){0};
     if (z->sparse && i == z->list.n - 1) return sparse_read(ctx, z, out);
-    FERRY_TRY(open_member(ctx, z, &z->zip.members[i], &a));
-    FERRY_TRY(ferry_i_npy_read(ctx, &a, out));
-done:
-    return st;
+    FERRY_PASS(open_member(ctx, z, &z->zip.members[i], &a));
+    return ferry_i_npy_read(ctx, &a, out);
 }
 
 /* file.npz#NAME. */
@@ -370,18 +367,15 @@ done:
  * keeps the order of classes and of a set's columns. */
 static ferry_status add_labels(ferry_ctx *ctx, ferry_zip_out *z, const ferry_labels *l)
 {
-    ferry_status st = FERRY_OK;
-
     if (l->kind == FERRY_LABEL_NUMBER)
         add_array(z, "labels.npy", "<f8", l->n, -1, l->num, 8 * l->n);
     if (l->kind == FERRY_LABEL_CLASS)
-        FERRY_TRY(add_texts(ctx, z, "labels.npy", l->n, class_at, l));
-    if (l->kind == FERRY_LABEL_SET) FERRY_TRY(add_sets(ctx, z, l));
+        FERRY_PASS(add_texts(ctx, z, "labels.npy", l->n, class_at, l));
+    if (l->kind == FERRY_LABEL_SET) FERRY_PASS(add_sets(ctx, z, l));
     if (l->kind != FERRY_LABEL_NUMBER && ferry_i_labels_m(l) > 0)
-        FERRY_TRY(
+        FERRY_PASS(
             add_texts(ctx, z, "label_names.npy", ferry_i_labels_m(l), id_at, l->names));
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The parts that data has, under the names by which ferry_i_var_whole() finds them

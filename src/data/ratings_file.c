@@ -456,30 +456,27 @@ done:
 /* "1..5" */
 static ferry_status parse_range(ferry_ctx *ctx, const char *text, double *lo, double *hi)
 {
-    ferry_status st = FERRY_OK;
     const char *dots = strstr(text, "..");
     const ferry_field least = {text, dots ? dots - text : 0, 0};
     const ferry_field most = {dots ? dots + 2 : text, dots ? (int64_t)strlen(dots + 2) : 0,
                               0};
 
-    FERRY_NEED(ctx,
-               dots && ferry_i_field_real(&least, lo) && ferry_i_field_real(&most, hi) &&
-                   *lo < *hi,
-               FERRY_EINVAL, "range \"%s\": expected LEAST..GREATEST, as 1..5", text);
-done:
-    return st;
+    if (!(dots && ferry_i_field_real(&least, lo) && ferry_i_field_real(&most, hi) &&
+          *lo < *hi))
+        return ferry_i_fail(ctx, FERRY_EINVAL,
+                            "range \"%s\": expected LEAST..GREATEST, as 1..5", text);
+    return FERRY_OK;
 }
 
 /* The range that the user gave, by its new name or its old one. Ratings beyond it are moved
  * to its ends and not refused: a few wrong lines should not stop a data set of millions. */
 static ferry_status apply_range(ferry_ctx *ctx, const table *t, ferry_ratings *r)
 {
-    ferry_status st = FERRY_OK;
     const char *range = t->s->range[0] ? t->s->range : t->s->scale;
     int64_t beyond = 0;
 
     if (range[0] == 0) return FERRY_OK;
-    FERRY_TRY(parse_range(ctx, range, &r->lo, &r->hi));
+    FERRY_PASS(parse_range(ctx, range, &r->lo, &r->hi));
     r->ranged = true;
     for (int64_t e = 0; e < r->n; e++) {
         const double x = r->value[e];
@@ -491,8 +488,7 @@ static ferry_status apply_range(ferry_ctx *ctx, const table *t, ferry_ratings *r
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: %lld of %lld ratings beyond the range %s were moved to its ends",
                     t->path, (long long)beyond, (long long)r->n, range);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The triples as arrays, and the range that their values span. */
@@ -585,17 +581,17 @@ static int sniff_ratings(const char *head, int64_t n)
 static ferry_status write_ratings(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                   const ferry_opts *opts)
 {
-    ferry_status st = FERRY_OK;
     const ferry_ratings *r = data->ratings;
     ferry_out *o = NULL;
     char number[32];
 
     (void)opts;
-    FERRY_NEED(ctx, data->kind == FERRY_DATA_RATINGS && r, FERRY_EINVAL,
-               "%s: the ratings format holds ratings only", path);
-    FERRY_TRY(ferry_i_fit_lines(ctx, path, r->users));
-    FERRY_TRY(ferry_i_fit_lines(ctx, path, r->items));
-    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    if (data->kind != FERRY_DATA_RATINGS || !r)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "%s: the ratings format holds ratings only",
+                            path);
+    FERRY_PASS(ferry_i_fit_lines(ctx, path, r->users));
+    FERRY_PASS(ferry_i_fit_lines(ctx, path, r->items));
+    FERRY_PASS(ferry_i_out_open(ctx, path, &o));
     ferry_i_out_printf(o, "user\titem\trating\n");
     for (int64_t i = 0; i < r->n; i++) {
         ferry_i_out_field(o, ferry_i_ids_at(r->users, r->user[i]), '\t');
@@ -606,9 +602,7 @@ static ferry_status write_ratings(ferry_ctx *ctx, const ferry_data *data, const 
             ferry_i_out_write(o, number, ferry_i_format_real(number, r->value[i]));
         ferry_i_out_write(o, "\n", 1);
     }
-    st = ferry_i_out_commit(ctx, o);
-done:
-    return st;
+    return ferry_i_out_commit(ctx, o);
 }
 
 const ferry_format ferry_i_format_ratings = {

@@ -107,21 +107,19 @@ done:
  * "different" in the messages says so. */
 static ferry_status check_counts(ferry_ctx *ctx, const ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
     const int64_t rows = d->x ? d->x->rows : d->labels ? d->labels->n : 0;
 
-    FERRY_NEED(ctx, !d->ids || ferry_i_ids_count(d->ids) == rows, FERRY_EDATA,
-               "%s: %lld instances but %lld different ids", d->path, (long long)rows,
-               (long long)ferry_i_ids_count(d->ids));
-    FERRY_NEED(ctx, !d->labels || d->labels->n == rows, FERRY_EDATA,
-               "%s: %lld instances but %lld labels", d->path, (long long)rows,
-               (long long)(d->labels ? d->labels->n : 0));
-    FERRY_NEED(ctx, !d->features || !d->x || ferry_i_ids_count(d->features) == d->x->cols,
-               FERRY_EDATA, "%s: %lld features but %lld different names", d->path,
-               (long long)(d->x ? d->x->cols : 0),
-               (long long)ferry_i_ids_count(d->features));
-done:
-    return st;
+    if (d->ids && ferry_i_ids_count(d->ids) != rows)
+        return ferry_i_fail(ctx, FERRY_EDATA, "%s: %lld instances but %lld different ids",
+                            d->path, (long long)rows, (long long)ferry_i_ids_count(d->ids));
+    if (d->labels && d->labels->n != rows)
+        return ferry_i_fail(ctx, FERRY_EDATA, "%s: %lld instances but %lld labels", d->path,
+                            (long long)rows, (long long)(d->labels ? d->labels->n : 0));
+    if (d->features && d->x && ferry_i_ids_count(d->features) != d->x->cols)
+        return ferry_i_fail(ctx, FERRY_EDATA, "%s: %lld features but %lld different names",
+                            d->path, (long long)(d->x ? d->x->cols : 0),
+                            (long long)ferry_i_ids_count(d->features));
+    return FERRY_OK;
 }
 
 /* What holds for every format. NaN is fine in labels and ratings (missing, to be predicted)
@@ -322,14 +320,11 @@ done:
 /* Every setting of `from` set in `into` too. */
 static ferry_status overlay(ferry_ctx *ctx, const ferry_opts *from, ferry_opts *into)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t i = 0; i < ferry_opts_count(from); i++) {
         const ferry_setting *s = ferry_opts_at(from, i);
-        FERRY_TRY(ferry_opts_set(ctx, into, s->key, s->value));
+        FERRY_PASS(ferry_opts_set(ctx, into, s->key, s->value));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* d->read: the options given, then what the reader found out, then the format. */

@@ -339,12 +339,11 @@ done:
 /* Both passes. */
 static ferry_status load(ferry_ctx *ctx, reading *r)
 {
-    ferry_status st = FERRY_OK;
     const ferry_input *in = r->in;
     int64_t rows = 0, entries = 0, hashes = 0;
 
     /* first pass: bounds */
-    FERRY_TRY(ferry_i_pieces(ctx, in->data, in->data + in->size, &r->piece, &r->pieces));
+    FERRY_PASS(ferry_i_pieces(ctx, in->data, in->data + in->size, &r->piece, &r->pieces));
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < r->pieces; k++)
         count(&r->piece[k]);
@@ -353,35 +352,31 @@ static ferry_status load(ferry_ctx *ctx, reading *r)
     /* every piece gets its places; a colon or newline too many (comments, qid) leaves a
      * gap */
     ferry_i_pieces_place(r->piece, r->pieces, 1, &rows, &entries);
-    FERRY_TRY(ferry_i_matrix_csr(ctx, rows, 0, entries, &r->x));
+    FERRY_PASS(ferry_i_matrix_csr(ctx, rows, 0, entries, &r->x));
     r->label = ferry_i_calloc(rows, sizeof *r->label);
     if (hashes > 0) r->id = ferry_i_calloc(rows, sizeof *r->id);
-    FERRY_HAVE(ctx, r->label && (hashes == 0 || r->id));
-    /* second pass: values */
+    if (!r->label || (hashes > 0 && !r->id)) return ferry_i_nomem(ctx);
+        /* second pass: values */
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < r->pieces; k++)
         parse(r, &r->piece[k]);
-    FERRY_TRY(ferry_i_pieces_check(ctx, in->path, r->piece, r->pieces));
+    FERRY_PASS(ferry_i_pieces_check(ctx, in->path, r->piece, r->pieces));
     /* gaps closed, then the shape */
     close_up(r);
-    FERRY_NEED(ctx, r->x->rows > 0, FERRY_EDATA, "%s: no instances", in->path);
-    FERRY_TRY(settle_columns(ctx, r));
-done:
-    return st;
+    if (r->x->rows <= 0)
+        return ferry_i_fail(ctx, FERRY_EDATA, "%s: no instances", in->path);
+    return settle_columns(ctx, r);
 }
 
 /* What new data must be read with to mean the same. */
 static ferry_status remember(ferry_ctx *ctx, const reading *r, ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
     char n[32];
 
-    FERRY_TRY(ferry_opts_new(ctx, &d->read));
+    FERRY_PASS(ferry_opts_new(ctx, &d->read));
     (void)ferry_i_format_real(n, (double)d->x->cols);
-    FERRY_TRY(ferry_opts_set(ctx, d->read, "features", n));
-    FERRY_TRY(ferry_opts_set(ctx, d->read, "index_base", r->base ? "one" : "zero"));
-done:
-    return st;
+    FERRY_PASS(ferry_opts_set(ctx, d->read, "features", n));
+    return ferry_opts_set(ctx, d->read, "index_base", r->base ? "one" : "zero");
 }
 
 /* The base is settled before parsing where it is known, so that indices need no second

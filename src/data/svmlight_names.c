@@ -80,18 +80,16 @@ done:
 ferry_status ferry_i_svm_header_read(ferry_ctx *ctx, const ferry_input *in,
                                      ferry_svm_header *h)
 {
-    ferry_status st = FERRY_OK;
     const char *s = in->data, *end = s + in->size;
 
     while (s < end && *s == '#') {
         const char *stop = memchr(s, '\n', (size_t)(end - s));
         if (!stop) stop = end;
         const char *last = stop > s && stop[-1] == '\r' ? stop - 1 : stop;
-        FERRY_TRY(header_line(ctx, in, s, last, h));
+        FERRY_PASS(header_line(ctx, in, s, last, h));
         s = stop < end ? stop + 1 : end;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- labels ---- */
@@ -169,22 +167,19 @@ done:
 static ferry_status decode_texts(ferry_ctx *ctx, int64_t n, ferry_span *text,
                                  ferry_ids *names)
 {
-    ferry_status st = FERRY_OK;
-
     /* Texts without % stay where they are, in the input. The others get their decoded form
      * in names, which the caller keeps until the labels are made. */
     for (int pass = 0; pass < 2; pass++) { /* ids may move while they are added */
         for (int64_t i = 0; i < n; i++) {
             if (!text[i].s || !memchr(text[i].s, '%', (size_t)text[i].n)) continue;
             const int64_t k = ferry_i_decode(names, text[i].s, text[i].n, NULL);
-            FERRY_HAVE(ctx, k >= 0);
+            if (k < 0) return ferry_i_nomem(ctx);
             if (pass == 0) continue;
             text[i].s = ferry_i_ids_at(names, k);
             text[i].n = (int64_t)strlen(text[i].s);
         }
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Sets or classes: what the lines look like decides, not an option, so a file reads the

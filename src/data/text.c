@@ -32,21 +32,19 @@ typedef struct reading {
 static ferry_status add_document(ferry_ctx *ctx, reading *d, const char *s, int64_t n,
                                  const ferry_span *class)
 {
-    ferry_status st = FERRY_OK;
     ferry_documents *docs = d->docs;
     const int64_t at = docs->counts.docs;
     int64_t c = -1;
 
-    FERRY_TRY(ferry_i_counts_add(ctx, &docs->counts, s, n));
+    FERRY_PASS(ferry_i_counts_add(ctx, &docs->counts, s, n));
     if (class->s && class->n > 0) {
         c = ferry_i_ids_addn(docs->classes, class->s, class->n, NULL);
-        FERRY_HAVE(ctx, c >= 0);
+        if (c < 0) return ferry_i_nomem(ctx);
         docs->any_class = true;
     }
-    FERRY_HAVE(ctx, FERRY_GROW(docs->cls, at, docs->cap));
+    if (!FERRY_GROW(docs->cls, at, docs->cap)) return ferry_i_nomem(ctx);
     docs->cls[at] = c;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- files ---- */
@@ -56,7 +54,6 @@ done:
 static ferry_status one_file(ferry_ctx *ctx, void *arg, const char *name, const char *bytes,
                              int64_t n)
 {
-    ferry_status st = FERRY_OK;
     reading *d = arg;
     const char *end = strrchr(name, '/'), *from = end;
     ferry_span class = d->class;
@@ -65,10 +62,8 @@ static ferry_status one_file(ferry_ctx *ctx, void *arg, const char *name, const 
         from--;
     if (end && !class.s && strcmp(d->s->label, "none") != 0)
         class = (ferry_span){from, end - from};
-    FERRY_HAVE(ctx, ferry_i_ids_add(d->docs->ids, name, NULL) >= 0);
-    FERRY_TRY(add_document(ctx, d, bytes, n, &class));
-done:
-    return st;
+    if (ferry_i_ids_add(d->docs->ids, name, NULL) < 0) return ferry_i_nomem(ctx);
+    return add_document(ctx, d, bytes, n, &class);
 }
 
 /* ---- lines ---- */
@@ -252,14 +247,10 @@ done:
  * same rows. A pattern that fits nothing is an error: it is most likely misspelt. */
 static ferry_status read_tree(ferry_ctx *ctx, reading *d, const ferry_input *in)
 {
-    ferry_status st = FERRY_OK;
-
     if (!d->s->like) /* new documents are all wanted */
-        FERRY_TRY(ferry_i_choices_open(ctx, in->path, d->s->files, &d->files));
-    FERRY_TRY(ferry_i_each_member(ctx, in->path, one_member, d));
-    FERRY_TRY(ferry_i_choices_check(ctx, in->path, &d->files));
-done:
-    return st;
+        FERRY_PASS(ferry_i_choices_open(ctx, in->path, d->s->files, &d->files));
+    FERRY_PASS(ferry_i_each_member(ctx, in->path, one_member, d));
+    return ferry_i_choices_check(ctx, in->path, &d->files);
 }
 
 /* ---- the format ---- */

@@ -15,18 +15,15 @@ enum { WORDS, BIGRAMS, SPACES };
 ferry_status ferry_i_counts_open(ferry_ctx *ctx, const ferry_read_settings *s,
                                  const ferry_ids *stop, ferry_counts *c)
 {
-    ferry_status st = FERRY_OK;
-
     *c = (ferry_counts){.s = s, .stop = stop};
     c->words = s->vocabulary ? ferry_i_ids_copy(s->vocabulary) : ferry_i_ids_new();
-    FERRY_HAVE(ctx, c->words && FERRY_GROW(c->start, 0, c->cap_start));
+    if (!c->words || !FERRY_GROW(c->start, 0, c->cap_start)) return ferry_i_nomem(ctx);
     c->start[0] = 0;
     for (int64_t i = 0; i < ferry_i_ids_count(c->words); i++) {
-        FERRY_HAVE(ctx, FERRY_GROW(c->seen, i, c->cap_seen));
+        if (!FERRY_GROW(c->seen, i, c->cap_seen)) return ferry_i_nomem(ctx);
         c->seen[i] = 0;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Frees what c owns; s and stop are lent. */
@@ -75,24 +72,22 @@ done:
  * "b". */
 static ferry_status one_word(ferry_ctx *ctx, void *arg, const char *word, int64_t n)
 {
-    ferry_status st = FERRY_OK;
     ferry_counts *c = arg;
 
-    if (c->stop && ferry_i_ids_findn(c->stop, word, n) >= 0) goto done;
-    FERRY_TRY(count_word(ctx, c, word, n));
-    if (c->s->tokens != BIGRAMS) goto done;
+    if (c->stop && ferry_i_ids_findn(c->stop, word, n) >= 0) return FERRY_OK;
+    FERRY_PASS(count_word(ctx, c, word, n));
+    if (c->s->tokens != BIGRAMS) return FERRY_OK;
     if (c->before > 0) {
         ferry_i_text_addn(&c->pair, " ", 1);
         ferry_i_text_addn(&c->pair, word, n);
-        FERRY_HAVE(ctx, !c->pair.failed);
-        FERRY_TRY(count_word(ctx, c, c->pair.s, c->pair.len));
+        if (c->pair.failed) return ferry_i_nomem(ctx);
+        FERRY_PASS(count_word(ctx, c, c->pair.s, c->pair.len));
     }
     c->pair.len = 0;
     ferry_i_text_addn(&c->pair, word, n);
-    FERRY_HAVE(ctx, !c->pair.failed);
+    if (c->pair.failed) return ferry_i_nomem(ctx);
     c->before = n;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Each document is taken as UTF-8 or Latin-1 by itself, as collections of mail mix both. No

@@ -137,21 +137,19 @@ done:
 ferry_status ferry_i_tree_list(ferry_ctx *ctx, const char *path, ferry_bring bring,
                                ferry_input *in, ferry_archive *out)
 {
-    ferry_status st = FERRY_OK;
     struct stat info;
 
     *in = (ferry_input){0};
     *out = (ferry_archive){.path = path};
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
         out->folder = true;
-        FERRY_TRY(walk(ctx, path, "", out));
+        FERRY_PASS(walk(ctx, path, "", out));
         ferry_i_archive_sort(out);
     } else {
-        FERRY_TRY(ferry_i_input_file(ctx, path, in));
-        FERRY_TRY(ferry_i_archive_list(ctx, in, bring, out));
+        FERRY_PASS(ferry_i_input_file(ctx, path, in));
+        FERRY_PASS(ferry_i_archive_list(ctx, in, bring, out));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Members of an archive are all unpacked at once (formats such as .tar.gz have no way to

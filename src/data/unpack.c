@@ -70,19 +70,17 @@ const char *ferry_i_packed(const char *bytes, int64_t n)
 /* Never more than the limit: the last step may be smaller than a doubling. */
 ferry_status ferry_i_room(ferry_ctx *ctx, const char *path, int64_t more, ferry_grown *g)
 {
-    ferry_status st = FERRY_OK;
     int64_t want = g->cap < 65536 ? 65536 : g->cap * 2;
 
-    if (more <= g->cap - g->n) goto done;
+    if (more <= g->cap - g->n) return FERRY_OK;
     if (more > g->limit - g->n) return ferry_i_too_large(ctx, path, "unpacks to", g->limit);
     if (want < g->n + more) want = g->n + more;
     if (want > g->limit) want = g->limit;
     char *p = ferry_i_realloc(g->p, want, 1);
-    FERRY_HAVE(ctx, p);
+    if (!p) return ferry_i_nomem(ctx);
     g->p = p;
     g->cap = want;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* zlib's memory through ours, so that tests can make it fail. */

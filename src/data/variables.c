@@ -461,12 +461,9 @@ done:
 static ferry_status part(ferry_ctx *ctx, const ferry_container *c, int64_t i, ferry_var *v,
                          char **where)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_HAVE(ctx, *where = ferry_i_sprintf("%s#%s", c->path, c->list->v[i].name));
-    FERRY_TRY(c->read(ctx, c->arg, i, v));
-done:
-    return st;
+    if (!(*where = ferry_i_sprintf("%s#%s", c->path, c->list->v[i].name)))
+        return ferry_i_nomem(ctx);
+    return c->read(ctx, c->arg, i, v);
 }
 
 /* Variable i (-1: there is none) as n unique texts (-1: however many there are). */

@@ -220,7 +220,6 @@ static double below(float condition)
 static ferry_status read_tree(ferry_ctx *ctx, const json_t *json, int64_t cols,
                               ferry_tree **out)
 {
-    ferry_status st = FERRY_OK;
     const json_t *left = json_object_get(json, "left_children");
     const json_t *right = json_object_get(json, "right_children");
     const json_t *feature = json_object_get(json, "split_indices");
@@ -230,12 +229,12 @@ static ferry_status read_tree(ferry_ctx *ctx, const json_t *json, int64_t cols,
     const size_t n = json_array_size(left);
 
     *out = NULL;
-    FERRY_NEED(ctx,
-               n > 0 && json_array_size(right) == n && json_array_size(feature) == n &&
-                   json_array_size(condition) == n && json_array_size(missing) == n &&
-                   json_array_size(gain) == n,
-               FERRY_ENUMERIC, "XGBoost: a tree is not what was expected");
-    FERRY_TRY(ferry_i_tree_new(ctx, (int64_t)n, out));
+    if (n <= 0 || json_array_size(right) != n || json_array_size(feature) != n ||
+        json_array_size(condition) != n || json_array_size(missing) != n ||
+        json_array_size(gain) != n)
+        return ferry_i_fail(ctx, FERRY_ENUMERIC,
+                            "XGBoost: a tree is not what was expected");
+    FERRY_PASS(ferry_i_tree_new(ctx, (int64_t)n, out));
     for (size_t i = 0; i < n; i++) {
         ferry_tree_node *node = &(*out)->node[i];
         const json_int_t l = json_integer_value(json_array_get(left, i));
@@ -247,10 +246,10 @@ static ferry_status read_tree(ferry_ctx *ctx, const json_t *json, int64_t cols,
             node->value = at;
             continue;
         }
-        FERRY_NEED(ctx,
-                   l > (json_int_t)i && r > (json_int_t)i && l < (json_int_t)n &&
-                       r < (json_int_t)n && f >= 0 && f < cols,
-                   FERRY_ENUMERIC, "XGBoost: a tree is not what was expected");
+        if (!(l > (json_int_t)i && r > (json_int_t)i && l < (json_int_t)n &&
+              r < (json_int_t)n && f >= 0 && f < cols))
+            return ferry_i_fail(ctx, FERRY_ENUMERIC,
+                                "XGBoost: a tree is not what was expected");
         node->left = (int32_t)l;
         node->right = (int32_t)r;
         node->feature = (int32_t)f;
@@ -258,8 +257,7 @@ static ferry_status read_tree(ferry_ctx *ctx, const json_t *json, int64_t cols,
         node->missing_left = json_is_true(side) || json_integer_value(side) != 0;
         node->gain = json_number_value(json_array_get(gain, i));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* learner.gradient_booster.model.trees, one for each score in turn. */

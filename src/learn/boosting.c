@@ -316,7 +316,6 @@ static double search(ferry_boosting *b, int64_t i, int64_t j, const ferry_tree *
  * it. */
 static ferry_status take(ferry_ctx *ctx, ferry_boosting *b, int64_t i, int64_t j)
 {
-    ferry_status st = FERRY_OK;
     boosted_view *v = &b->row[i];
     ferry_tree *t = v->trees[j];
     double *f = b->f[score_of(b, i)], step = b->o.rate;
@@ -325,7 +324,7 @@ static ferry_status take(ferry_ctx *ctx, ferry_boosting *b, int64_t i, int64_t j
         ferry_i_columns_leaves(ctx, v->columns, t, v->leaf);
     else
         ferry_i_tree_leaves(ctx, t, &v->d, v->leaf);
-    FERRY_TRY(refit(ctx, b, v, j, t));
+    FERRY_PASS(refit(ctx, b, v, j, t));
     if (b->o.line) step *= search(b, i, j, t);
     for (int64_t e = 0; e < t->n; e++)
         t->node[e].value *= step;
@@ -336,8 +335,7 @@ static ferry_status take(ferry_ctx *ctx, ferry_boosting *b, int64_t i, int64_t j
     }
     *ferry_i_forest_tree(b->forest, b->forest->n - 1, i, j) = t;
     v->trees[j] = NULL;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* One iteration of view i: gradients, a tree for each score, and what they add.

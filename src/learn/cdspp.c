@@ -154,34 +154,29 @@ done:
 /* M = X Y (d x k): class sums. */
 static ferry_status class_sums(ferry_ctx *ctx, const side *s, ferry_block **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_block_new(ctx, s->x->cols, s->k, out));
+    FERRY_PASS(ferry_i_block_new(ctx, s->x->cols, s->k, out));
     for (int64_t i = 0; i < s->x->rows; i++)
         for (int64_t e = row_begin(s->x, i); e < row_end(s->x, i); e++)
             FERRY_ROW(*out, row_column(s->x, i, e))[s->y[i]] += row_values(s->x)[e];
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* X diag(a)^1/2: each sample times sqrt(c_k + o_k / 2), so that xtx gives X diag(a) X'.
  */
 static ferry_status weighted(ferry_ctx *ctx, const side *s, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
     const ferry_matrix *x = s->x;
 
     if (x->dense)
-        FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, out));
+        FERRY_PASS(ferry_i_matrix_dense(ctx, x->rows, x->cols, out));
     else
-        FERRY_TRY(ferry_i_matrix_like(ctx, (ferry_matrix *)(uintptr_t)x, out));
+        FERRY_PASS(ferry_i_matrix_like(ctx, (ferry_matrix *)(uintptr_t)x, out));
     for (int64_t i = 0; i < x->rows; i++) {
         const double w = sqrt((double)s->own[s->y[i]] + 0.5 * (double)s->other[s->y[i]]);
         for (int64_t e = row_begin(x, i); e < row_end(x, i); e++)
             row_values(*out)[e] = w * row_values(x)[e];
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* B (d x d) <- X L X' + alpha I = X diag(a) X' - M M' + alpha I. M has all classes here,

@@ -16,16 +16,14 @@ enum { MAX_FEATURES = 10000 }; /* 800 MB of products */
 static ferry_status products(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s,
                              double *mean)
 {
-    ferry_status st = FERRY_OK;
     const double n = (double)x->rows;
 
-    FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, mean));
-    FERRY_TRY(ferry_e(ctx)->xtx(ctx, x, s));
+    FERRY_PASS(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, mean));
+    FERRY_PASS(ferry_e(ctx)->xtx(ctx, x, s));
     for (int64_t j = 0; j < x->cols; j++)
         for (int64_t i = 0; i < x->cols; i++)
             FERRY_AT(s, i, j) = (FERRY_AT(s, i, j) - mean[i] * mean[j] / n) / n;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The soft threshold: argmin over b of 1/2 (b - x)^2 + t |b|, t >= 0. */

@@ -165,7 +165,6 @@ static int64_t part(grow *g, int64_t from, int64_t to, int32_t feature, double t
 
 static ferry_status grow_tree(ferry_ctx *ctx, grow *g, int64_t tree)
 {
-    ferry_status st = FERRY_OK;
     ferry_extra *f = g->f;
 
     g->order = f->order + tree * f->rows;
@@ -173,7 +172,7 @@ static ferry_status grow_tree(ferry_ctx *ctx, grow *g, int64_t tree)
     ferry_i_rng_seed(&g->rng, g->o->seed, (uint64_t)tree);
     for (int64_t i = 0; i < f->rows; i++)
         g->order[i] = (int32_t)i;
-    FERRY_TRY(add_node(ctx, g, 0, f->rows));
+    FERRY_PASS(add_node(ctx, g, 0, f->rows));
     for (int64_t at = f->first[tree]; at < f->nodes; at++) {
         const int64_t from = f->from[at], to = f->to[at];
         double t = 0;
@@ -187,11 +186,10 @@ static ferry_status grow_tree(ferry_ctx *ctx, grow *g, int64_t tree)
         f->feature[at] = j;
         f->threshold[at] = t;
         f->from[at] = (int32_t)(f->nodes - f->first[tree]);
-        FERRY_TRY(add_node(ctx, g, from, from + n));
-        FERRY_TRY(add_node(ctx, g, from + n, to));
+        FERRY_PASS(add_node(ctx, g, from, from + n));
+        FERRY_PASS(add_node(ctx, g, from + n, to));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The labels of every row as lists. */

@@ -28,20 +28,18 @@ done:
 /* Room grows by doubling. */
 ferry_status ferry_i_forest_grow(ferry_ctx *ctx, ferry_forest *f)
 {
-    ferry_status st = FERRY_OK;
     const int64_t step = f->p * f->k;
 
     if (f->n == f->room) {
         const int64_t room = f->room ? 2 * f->room : 16;
         ferry_tree **tree = ferry_i_realloc(f->tree, room * step, sizeof(ferry_tree *));
-        FERRY_HAVE(ctx, tree);
+        if (!tree) return ferry_i_nomem(ctx);
         f->tree = tree;
         f->room = room;
     }
     memset(f->tree + f->n * step, 0, (size_t)step * sizeof(ferry_tree *));
     f->n++;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Early stopping keeps the best prefix; n beyond what there is changes nothing. */

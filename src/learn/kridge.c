@@ -76,19 +76,17 @@ void ferry_i_kridge_clear(ferry_kridge *r)
 
 ferry_status ferry_i_kridge_classes(ferry_ctx *ctx, ferry_kridge *r, int64_t k)
 {
-    ferry_status st = FERRY_OK;
     double **both[] = {&r->z, &r->r};
 
     if (k <= r->k) return FERRY_OK;
     for (int i = 0; i < 2; i++) {
         double *more = ferry_i_realloc(*both[i], k * r->m, sizeof *more);
-        FERRY_HAVE(ctx, more);
+        if (!more) return ferry_i_nomem(ctx);
         memset(more + r->k * r->m, 0, (size_t)((k - r->k) * r->m) * sizeof *more);
         *both[i] = more;
     }
     r->k = k;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* alpha = B^-T A^-1 R. */

@@ -23,14 +23,12 @@ void ferry_i_learner_free(ferry_learner *l)
 static ferry_status copy(ferry_ctx *ctx, int64_t n, size_t size, const void *from,
                          void *out)
 {
-    ferry_status st = FERRY_OK;
     void **to = out;
 
-    if (!from) goto done;
-    FERRY_HAVE(ctx, *to = ferry_i_calloc(n, size));
+    if (!from) return FERRY_OK;
+    if (!(*to = ferry_i_calloc(n, size))) return ferry_i_nomem(ctx);
     memcpy(*to, from, (size_t)n * size);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Keep the rows; neighbours are sought when asked.
@@ -38,16 +36,14 @@ done:
  * neighbours: all of them vote. */
 static ferry_status learn_knn(ferry_ctx *ctx, const ferry_examples *e, ferry_learner *l)
 {
-    ferry_status st = FERRY_OK;
     const int64_t n = e->x->rows;
 
-    FERRY_TRY(ferry_i_matrix_stack(ctx, 1, &e->x, &l->x));
-    FERRY_TRY(copy(ctx, n, sizeof *e->cls, e->cls, &l->cls));
-    FERRY_TRY(copy(ctx, n, sizeof *e->num, e->num, &l->num));
-    FERRY_TRY(copy(ctx, n, sizeof *e->weight, e->weight, &l->weight));
+    FERRY_PASS(ferry_i_matrix_stack(ctx, 1, &e->x, &l->x));
+    FERRY_PASS(copy(ctx, n, sizeof *e->cls, e->cls, &l->cls));
+    FERRY_PASS(copy(ctx, n, sizeof *e->num, e->num, &l->num));
+    FERRY_PASS(copy(ctx, n, sizeof *e->weight, e->weight, &l->weight));
     if (l->neighbours > n) l->neighbours = n;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Indicators of the classes, or the numbers, as several targets at once.

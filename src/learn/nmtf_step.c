@@ -75,22 +75,19 @@ static void model(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
  * since R is multiplied from both sides in every iteration. */
 ferry_status ferry_i_nmtf_divergence(ferry_ctx *ctx, ferry_nmtf *n)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t i = 0; i < n->n_views; i++) {
         ferry_nmtf_view *v = &n->view[i];
         if (v->r) continue;
         if (v->x->dense) {
-            FERRY_TRY(ferry_i_matrix_dense(ctx, v->x->rows, v->x->cols, &v->r));
+            FERRY_PASS(ferry_i_matrix_dense(ctx, v->x->rows, v->x->cols, &v->r));
             continue;
         }
-        FERRY_TRY(ferry_i_matrix_transpose(ctx, v->x, &v->xt));
-        FERRY_TRY(ferry_i_matrix_like(ctx, v->xt, &v->rt));
-        FERRY_TRY(ferry_i_matrix_like(ctx, v->x, &v->r));
+        FERRY_PASS(ferry_i_matrix_transpose(ctx, v->x, &v->xt));
+        FERRY_PASS(ferry_i_matrix_like(ctx, v->xt, &v->rt));
+        FERRY_PASS(ferry_i_matrix_like(ctx, v->x, &v->r));
     }
     n->kl = true;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* R <- X / (B C') at the entries of X; *divergence (may be NULL) += the part of the
@@ -117,7 +114,6 @@ static void ratios(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *b,
 static ferry_status divergence_parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_view *v,
                                      double *objective)
 {
-    ferry_status st = FERRY_OK;
     const ferry_block *g = n->domain[v->domain].g;
     double *of_g = n->domain[v->domain].k->data, *of_h = n->cc->data, loss = 0;
 
@@ -127,26 +123,23 @@ static ferry_status divergence_parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_v
         ferry_e(ctx)->mul(ctx, 1, v->rt, g, 0, v->p);
     } else {
         ratios(ctx, v->x, g, v->h, v->r, objective ? &loss : NULL);
-        FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, v->r, g, 0, v->p));
+        FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, v->r, g, 0, v->p));
     }
     for (int64_t j = 0; j < v->q->rows; j++)
         for (int64_t k = 0; k < n->c; k++)
             FERRY_ROW(v->q, j)[k] = of_g[k];
-    if (!objective) goto done;
+    if (!objective) return FERRY_OK;
     ferry_e(ctx)->bsums(ctx, v->h, FERRY_COLS, 1, of_h);
     for (int64_t k = 0; k < n->c; k++)
         loss += of_h[k] * of_g[k];
     *objective += v->w * loss;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* P and K = G'G, where they may have changed.
  * Once an iteration, before any factor moves: neither depends on F or A. */
 static ferry_status square_products(ferry_ctx *ctx, ferry_nmtf *n)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t d = 0; d < n->n_domains; d++)
         if (!n->domain[d].fixed || !n->p_ready)
             ferry_e(ctx)->gram(ctx, n->domain[d].g, n->domain[d].g, n->domain[d].k);
@@ -154,13 +147,12 @@ static ferry_status square_products(ferry_ctx *ctx, ferry_nmtf *n)
         ferry_nmtf_view *v = &n->view[i];
         if (n->domain[v->domain].fixed && n->p_ready) continue;
         if (v->twin == i)
-            FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, v->x, n->domain[v->domain].g, 0, v->p));
+            FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, v->x, n->domain[v->domain].g, 0, v->p));
         else
             copy(ctx, n->view[v->twin].p, v->p);
     }
     n->p_ready = true;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Q, and |X|^2 - 2 <P, H> + <H'H, K>.
@@ -182,7 +174,6 @@ static void square_parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_view *v,
 static ferry_status parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_loss loss, int64_t g,
                           double *objective)
 {
-    ferry_status st = FERRY_OK;
     ferry_nmtf_group *gr = &n->group[g];
     double keep = 0;
 
@@ -191,15 +182,14 @@ static ferry_status parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_loss loss, i
         ferry_nmtf_view *v = &n->view[i];
         if (v->group != g) continue;
         if (loss == FERRY_NMTF_KL)
-            FERRY_TRY(divergence_parts(ctx, n, v, objective));
+            FERRY_PASS(divergence_parts(ctx, n, v, objective));
         else
             square_parts(ctx, n, v, objective);
         ferry_e(ctx)->axpby(ctx, v->w, v->p, keep, gr->ps);
         ferry_e(ctx)->axpby(ctx, v->w, v->q, keep, gr->qs);
         keep = 1;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- F and A ---- */
@@ -275,13 +265,11 @@ done:
 /* What step_f() and step_aa() work in. */
 static ferry_status make_room(ferry_ctx *ctx, ferry_nmtf_group *gr)
 {
-    ferry_status st = FERRY_OK;
     const int64_t p = gr->above->rows;
 
-    if (!gr->up) FERRY_TRY(ferry_i_block_new(ctx, gr->m, p, &gr->up));
-    if (!gr->down) FERRY_TRY(ferry_i_block_new(ctx, gr->m, p, &gr->down));
-done:
-    return st;
+    if (!gr->up) FERRY_PASS(ferry_i_block_new(ctx, gr->m, p, &gr->up));
+    if (!gr->down) FERRY_PASS(ferry_i_block_new(ctx, gr->m, p, &gr->down));
+    return FERRY_OK;
 }
 
 /* Either all groups by tiles, in one pass over F each (squares, sizes that fit), or step
@@ -290,17 +278,15 @@ done:
 ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
                                   const ferry_nmtf_options *o, double *objective)
 {
-    ferry_status st = FERRY_OK;
-
     if (objective) *objective = 0;
-    if (o->loss == FERRY_NMTF_KL && !n->kl) FERRY_TRY(ferry_i_nmtf_divergence(ctx, n));
-    if (o->loss == FERRY_NMTF_SQUARED) FERRY_TRY(square_products(ctx, n));
+    if (o->loss == FERRY_NMTF_KL && !n->kl) FERRY_PASS(ferry_i_nmtf_divergence(ctx, n));
+    if (o->loss == FERRY_NMTF_SQUARED) FERRY_PASS(square_products(ctx, n));
     /* tiles leave the sums of F's columns behind, which saves the normalisation a pass */
     n->sums_ready = o->loss == FERRY_NMTF_SQUARED && ferry_i_nmtf_tiles_fit(n);
     if (!n->sums_ready) ferry_i_nmtf_catch_up(ctx, n);
     for (int64_t g = 0; g < n->n_groups; g++)
-        FERRY_TRY(n->sums_ready ? ferry_i_nmtf_tiles_new(ctx, n, g)
-                                : make_room(ctx, &n->group[g]));
+        FERRY_PASS(n->sums_ready ? ferry_i_nmtf_tiles_new(ctx, n, g)
+                                 : make_room(ctx, &n->group[g]));
     for (int64_t g = 0; g < n->n_groups && n->sums_ready; g++)
         ferry_i_nmtf_tiles_step(ctx, n, o, g, objective);
     n->tiled = n->sums_ready;
@@ -308,7 +294,7 @@ ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
     for (int64_t g = 0; g < n->n_groups && !n->sums_ready; g++) {
         ferry_nmtf_group *gr = &n->group[g];
         /* the objective comes with the parts: that of the state before the step */
-        FERRY_TRY(parts(ctx, n, o->loss, g, objective));
+        FERRY_PASS(parts(ctx, n, o->loss, g, objective));
         step_f(ctx, o, gr, gr->ps, gr->qs, gr->a1, gr->f1);
         for (int64_t i = 0; i < n->n_views; i++) {
             ferry_nmtf_view *v = &n->view[i];
@@ -317,33 +303,29 @@ ferry_status ferry_i_nmtf_factors(ferry_ctx *ctx, ferry_nmtf *n,
             step_f(ctx, o, gr, v->p, v->q, v->a2, v->f2);
         }
         /* Q of the new F */
-        FERRY_TRY(parts(ctx, n, o->loss, g, NULL));
+        FERRY_PASS(parts(ctx, n, o->loss, g, NULL));
         step_a(ctx, o, gr, gr->f1, gr->ps, gr->qs, gr->a1);
-        FERRY_TRY(step_aa(ctx, n, o, g));
+        FERRY_PASS(step_aa(ctx, n, o, g));
         for (int64_t i = 0; i < n->n_views; i++) {
             ferry_nmtf_view *v = &n->view[i];
             if (v->group == g) step_a(ctx, o, gr, v->f2, v->p, v->q, v->a2);
         }
         model(ctx, n, g);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* As a step would report it, without the step. Costs as much as P and Q. */
 ferry_status ferry_i_nmtf_objective(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_loss loss,
                                     double *objective)
 {
-    ferry_status st = FERRY_OK;
-
     *objective = 0;
     ferry_i_nmtf_catch_up(ctx, n);
-    if (loss == FERRY_NMTF_KL && !n->kl) FERRY_TRY(ferry_i_nmtf_divergence(ctx, n));
-    if (loss == FERRY_NMTF_SQUARED) FERRY_TRY(square_products(ctx, n));
+    if (loss == FERRY_NMTF_KL && !n->kl) FERRY_PASS(ferry_i_nmtf_divergence(ctx, n));
+    if (loss == FERRY_NMTF_SQUARED) FERRY_PASS(square_products(ctx, n));
     for (int64_t g = 0; g < n->n_groups; g++)
-        FERRY_TRY(parts(ctx, n, loss, g, objective));
-done:
-    return st;
+        FERRY_PASS(parts(ctx, n, loss, g, objective));
+    return FERRY_OK;
 }
 
 /* ---- G ---- */
@@ -405,8 +387,6 @@ static void divergence_members(ferry_ctx *ctx, ferry_nmtf *n, int64_t d)
 ferry_status ferry_i_nmtf_members(ferry_ctx *ctx, ferry_nmtf *n,
                                   const ferry_nmtf_options *o)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t d = 0; d < n->n_domains; d++) {
         ferry_nmtf_domain *dom = &n->domain[d];
         if (dom->fixed) continue;
@@ -419,14 +399,13 @@ ferry_status ferry_i_nmtf_members(ferry_ctx *ctx, ferry_nmtf *n,
                                 FERRY_NMTF_EPS, FERRY_NMTF_TINY);
         else
             for (int64_t i = 0; i < dom->n; i++)
-                FERRY_TRY(ferry_i_nmtf_simplex_row(ctx, n->cc, FERRY_ROW(dom->above, i),
-                                                   FERRY_ROW(dom->g, i)));
+                FERRY_PASS(ferry_i_nmtf_simplex_row(ctx, n->cc, FERRY_ROW(dom->above, i),
+                                                    FERRY_ROW(dom->g, i)));
         for (int64_t i = 0; i < dom->n; i++)
             for (int64_t k = 0; dom->known[i] >= 0 && k < n->c; k++)
                 FERRY_ROW(dom->g, i)[k] = (double)(k == dom->known[i]);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- normalisation ---- */

@@ -99,16 +99,13 @@ static bool more_rows(double **rows, int64_t have, int64_t k, int64_t d)
 
 ferry_status ferry_i_pa_classes(ferry_ctx *ctx, ferry_pa *p, int64_t k)
 {
-    ferry_status st = FERRY_OK;
-
     if (k <= p->k) return FERRY_OK;
     /* p->k moves only when both have grown: after a failure W is longer than it says,
      * which the next call puts right, and nothing is lost. */
-    FERRY_HAVE(ctx, more_rows(&p->w, p->k, k, p->d) &&
-                        (!p->u || more_rows(&p->u, p->k, k, p->d)));
+    if (!(more_rows(&p->w, p->k, k, p->d) && (!p->u || more_rows(&p->u, p->k, k, p->d))))
+        return ferry_i_nomem(ctx);
     p->k = k;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 void ferry_i_pa_scores(const ferry_pa *p, const ferry_row *x, double *f)

@@ -141,8 +141,6 @@ typedef struct active {
  * solution within rounding of the face's minimisers. */
 static ferry_status solve_support(ferry_ctx *ctx, active *s)
 {
-    ferry_status st = FERRY_OK;
-
     s->n = 0;
     for (int64_t i = 0; i < s->p; i++)
         if (s->in[i]) s->member[s->n++] = i;
@@ -157,13 +155,12 @@ static ferry_status solve_support(ferry_ctx *ctx, active *s)
     }
     FERRY_AT(s->a, n, n) = 0;
     s->x->data[n] = s->scale;
-    FERRY_TRY(ferry_e(ctx)->solve(ctx, s->a, s->x));
+    FERRY_PASS(ferry_e(ctx)->solve(ctx, s->a, s->x));
     memset(s->z, 0, (size_t)s->p * sizeof *s->z);
     for (int64_t i = 0; i < n; i++)
         s->z[s->member[i]] = s->x->data[i];
     s->mu = s->x->data[n] * s->scale;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* w <- as far towards z as the simplex goes; whether z itself was reached.

@@ -82,7 +82,6 @@ static ferry_status step(ferry_ctx *ctx, const ferry_smoothing *o, const double 
                          const double *self, const ferry_matrix *from,
                          const int64_t *row_of, sum *s, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
     const int64_t cols = from->cols;
     int64_t cells = 0;
 
@@ -95,9 +94,9 @@ static ferry_status step(ferry_ctx *ctx, const ferry_smoothing *o, const double 
         }
     }
     if (from->dense)
-        FERRY_TRY(ferry_i_matrix_dense(ctx, o->n, cols, out));
+        FERRY_PASS(ferry_i_matrix_dense(ctx, o->n, cols, out));
     else
-        FERRY_TRY(ferry_i_matrix_csr(ctx, o->n, cols, cells, out));
+        FERRY_PASS(ferry_i_matrix_csr(ctx, o->n, cols, cells, out));
     cells = 0;
     for (int64_t x = 0; x < o->n; x++) {
         smooth_row(o, inverse, self, from, row_of, x, s);
@@ -116,8 +115,7 @@ static ferry_status step(ferry_ctx *ctx, const ferry_smoothing *o, const double 
         }
         (*out)->start[x + 1] = cells;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Mean squared length 1, as the rule of scaling leaves what was there before: neighbours

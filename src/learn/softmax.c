@@ -119,15 +119,12 @@ static double objective(ferry_ctx *ctx, const problem *q, const point *w)
  * The penalty's part is v itself; the constants have none. */
 static ferry_status back(ferry_ctx *ctx, const problem *q, const point *v, point *out)
 {
-    ferry_status st = FERRY_OK;
-
     ferry_e(ctx)->axpby(ctx, 1, v->v, 0, out->v);
-    FERRY_TRY(ferry_e(ctx)->tmul(ctx, q->C, q->x, q->t, 1, out->v));
+    FERRY_PASS(ferry_e(ctx)->tmul(ctx, q->C, q->x, q->t, 1, out->v));
     ferry_e(ctx)->bsums(ctx, q->t, FERRY_COLS, 1, out->b);
     for (int64_t k = 0; k < q->kk; k++)
         out->b[k] *= q->C;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* g <- V + C X'(s o P - A), from the probabilities in p. */
@@ -167,7 +164,6 @@ static ferry_status hessian(ferry_ctx *ctx, const problem *q, const point *v, po
 static ferry_status newton_step(ferry_ctx *ctx, const problem *q, const point *g,
                                 double g_norm, point *step, point *r, point *d, point *hd)
 {
-    ferry_status st = FERRY_OK;
     const double goal = fmin(0.5, sqrt(g_norm)) * g_norm;
     double rr = g_norm * g_norm;
 
@@ -176,7 +172,7 @@ static ferry_status newton_step(ferry_ctx *ctx, const problem *q, const point *g
     combine(ctx, -1, g, 0, d);
     for (int it = 0; it < MOST_CG && sqrt(rr) > goal; it++) {
         double bend, alpha, next;
-        FERRY_TRY(hessian(ctx, q, d, hd));
+        FERRY_PASS(hessian(ctx, q, d, hd));
         bend = dot(ctx, d, hd);
         /* H is positive semidefinite; 0 along d means that rounding has taken over */
         if (!(bend > 0)) break;
@@ -187,8 +183,7 @@ static ferry_status newton_step(ferry_ctx *ctx, const problem *q, const point *g
         combine(ctx, 1, r, next / rr, d);
         rr = next;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* w <- w + t step with t = 1, 1/2, ... until the objective falls enough.
@@ -282,9 +277,7 @@ done:
 ferry_status ferry_i_softmax_scores(ferry_ctx *ctx, const ferry_matrix *x, int64_t c,
                                     const double *w, ferry_block *scores)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_linear_apply(ctx, x, c, w, scores));
+    FERRY_PASS(ferry_i_linear_apply(ctx, x, c, w, scores));
     for (int64_t i = 0; i < scores->rows; i++) {
         double *z = FERRY_ROW(scores, i), most = z[0], sum = 0;
         for (int64_t k = 1; k < c; k++)
@@ -294,6 +287,5 @@ ferry_status ferry_i_softmax_scores(ferry_ctx *ctx, const ferry_matrix *x, int64
         for (int64_t k = 0; k < c; k++)
             z[k] /= sum;
     }
-done:
-    return st;
+    return FERRY_OK;
 }

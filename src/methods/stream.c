@@ -122,13 +122,10 @@ done:
 static ferry_status class_of(ferry_ctx *ctx, ferry_model *m, const char *label,
                              int64_t *cls)
 {
-    ferry_status st = FERRY_OK;
-
     *cls = ferry_i_ids_add(m->names, label, NULL);
-    FERRY_HAVE(ctx, *cls >= 0);
-    FERRY_NEED(ctx, *cls < INT32_MAX, FERRY_EDATA, "there are too many classes");
-done:
-    return st;
+    if (*cls < 0) return ferry_i_nomem(ctx);
+    return *cls < INT32_MAX ? FERRY_OK
+                            : ferry_i_fail(ctx, FERRY_EDATA, "there are too many classes");
 }
 
 ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_row *x,
@@ -136,16 +133,13 @@ ferry_status ferry_model_learn(ferry_ctx *ctx, ferry_model *model, const ferry_r
 {
     FERRY_ARGS(ctx, model, x, label);
 
-    ferry_status st = FERRY_OK;
     int64_t cls = -1;
 
-    FERRY_TRY(check_row(ctx, model, x));
-    FERRY_TRY(ferry_i_blas_ready(ctx));
-    FERRY_NEED(ctx, *label, FERRY_EDATA, "a label is empty");
-    FERRY_TRY(class_of(ctx, model, label, &cls));
-    FERRY_TRY(model->method->online->learn(ctx, model->state, x, (int32_t)cls, votes));
-done:
-    return st;
+    FERRY_PASS(check_row(ctx, model, x));
+    FERRY_PASS(ferry_i_blas_ready(ctx));
+    if (!*label) return ferry_i_fail(ctx, FERRY_EDATA, "a label is empty");
+    FERRY_PASS(class_of(ctx, model, label, &cls));
+    return model->method->online->learn(ctx, model->state, x, (int32_t)cls, votes);
 }
 
 static bool is_array(const ferry_array *x)

@@ -57,15 +57,13 @@ void ferry_i_dict_free(ferry_dict *dict)
 ferry_status ferry_i_dict_add(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                               const dict_tensor *t)
 {
-    ferry_status st = FERRY_OK;
     bool added = false;
 
-    FERRY_HAVE(ctx, FERRY_GROW(dict->tensor, dict->n, dict->cap));
-    FERRY_HAVE(ctx, ferry_i_ids_add(dict->names, name, &added) >= 0);
-    FERRY_NEED(ctx, added, FERRY_EDATA, "tensor '%s' is there twice", name);
+    if (!FERRY_GROW(dict->tensor, dict->n, dict->cap)) return ferry_i_nomem(ctx);
+    if (ferry_i_ids_add(dict->names, name, &added) < 0) return ferry_i_nomem(ctx);
+    if (!added) return ferry_i_fail(ctx, FERRY_EDATA, "tensor '%s' is there twice", name);
     dict->tensor[dict->n++] = *t;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Add a copy of data. */
@@ -284,15 +282,12 @@ const char *ferry_i_dict_text(const ferry_dict *dict, const char *name)
 ferry_status ferry_i_dict_ids(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                               ferry_ids **out)
 {
-    ferry_status st = FERRY_OK;
     const uint8_t *bytes = NULL;
     int64_t n = -1;
 
     *out = NULL;
-    FERRY_TRY(ferry_i_dict_bytes(ctx, dict, name, &n, &bytes));
-    FERRY_TRY(ferry_i_ids_parse(ctx, name, bytes, n, out));
-done:
-    return st;
+    FERRY_PASS(ferry_i_dict_bytes(ctx, dict, name, &n, &bytes));
+    return ferry_i_ids_parse(ctx, name, bytes, n, out);
 }
 
 /* Rows begin where they should and hold ascending columns. */

@@ -353,7 +353,6 @@ done:
 static ferry_status read_tensors(ferry_ctx *ctx, const reading *r, json_t *root,
                                  ferry_dict *dict, int64_t *end)
 {
-    ferry_status st = FERRY_OK;
     const char *name;
     json_t *json;
 
@@ -362,12 +361,11 @@ static ferry_status read_tensors(ferry_ctx *ctx, const reading *r, json_t *root,
     {
         dict_tensor t;
         if (strcmp(name, "__metadata__") == 0) continue;
-        FERRY_TRY(read_tensor(ctx, r, name, json, &t));
-        FERRY_TRY(ferry_i_dict_add(ctx, dict, name, &t));
+        FERRY_PASS(read_tensor(ctx, r, name, json, &t));
+        FERRY_PASS(ferry_i_dict_add(ctx, dict, name, &t));
         if (t.end > *end) *end = t.end;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Over the file as it lies in memory, the place of the digits taken as zeros. */

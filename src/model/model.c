@@ -15,15 +15,12 @@ bool ferry_i_goal_named(ferry_goal goal)
 static ferry_status all_options(ferry_ctx *ctx, const ferry_method *method,
                                 const ferry_opts *opts, ferry_opts **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_opts_copy(ctx, opts, out));
+    FERRY_PASS(ferry_i_opts_copy(ctx, opts, out));
     for (int64_t i = 0; i < method->n_options; i++)
         if (!ferry_opts_get(*out, method->options[i].name))
-            FERRY_TRY(
+            FERRY_PASS(
                 ferry_opts_set(ctx, *out, method->options[i].name, method->options[i].def));
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Options are parsed here, also for a model from a file: a file that sets one out of range
@@ -121,19 +118,17 @@ ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
 {
     FERRY_ARGS_OUT(ctx, out, out, model, path);
 
-    ferry_status st = FERRY_OK;
     const ferry_view *v = NULL;
 
     for (int64_t i = 0; i < model->n_views && !v; i++)
         if (!view || strcmp(model->views[i]->name, view) == 0) v = model->views[i];
-    FERRY_NEED(ctx, view || model->n_views == 1, FERRY_EINVAL,
-               "the model has %lld views: say which one to read %s as",
-               (long long)model->n_views, path);
-    FERRY_NEED(ctx, v, FERRY_EINVAL, "the model has no view '%s'", view);
-    FERRY_TRY(
-        ferry_i_read_like(ctx, path, v->read, v->features, v->idf, v->x->cols, opts, out));
-done:
-    return st;
+    if (!view && model->n_views != 1)
+        return ferry_i_fail(ctx, FERRY_EINVAL,
+                            "the model has %lld views: say which one to read %s as",
+                            (long long)model->n_views, path);
+    if (!v) return ferry_i_fail(ctx, FERRY_EINVAL, "the model has no view '%s'", view);
+    return ferry_i_read_like(ctx, path, v->read, v->features, v->idf, v->x->cols, opts,
+                             out);
 }
 
 /* ---- graphs ---- */

@@ -91,22 +91,19 @@ done:
 /* The library's part first, then whatever the method says. */
 ferry_status ferry_i_model_pack(ferry_ctx *ctx, const ferry_model *m, ferry_dict *dict)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_NEED(ctx, m->method->file, FERRY_EINVAL, "models of %s cannot be saved",
-               m->method->name);
-    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.method", m->method->name));
-    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.goal", ferry_goal_name(m->goal)));
-    FERRY_TRY(pack_opts(ctx, dict, "ferry.options", m->opts));
-    FERRY_TRY(ferry_i_dict_put_text(ctx, dict, "ferry.diagnostics", m->diagnostics));
-    if (m->names) FERRY_TRY(ferry_i_dict_put_ids(ctx, dict, "ferry.names", m->names));
-    FERRY_TRY(pack_views(ctx, m, dict));
+    if (!m->method->file)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "models of %s cannot be saved",
+                            m->method->name);
+    FERRY_PASS(ferry_i_dict_put_text(ctx, dict, "ferry.method", m->method->name));
+    FERRY_PASS(ferry_i_dict_put_text(ctx, dict, "ferry.goal", ferry_goal_name(m->goal)));
+    FERRY_PASS(pack_opts(ctx, dict, "ferry.options", m->opts));
+    FERRY_PASS(ferry_i_dict_put_text(ctx, dict, "ferry.diagnostics", m->diagnostics));
+    if (m->names) FERRY_PASS(ferry_i_dict_put_ids(ctx, dict, "ferry.names", m->names));
+    FERRY_PASS(pack_views(ctx, m, dict));
     if (m->inputs)
-        FERRY_TRY(ferry_i_dict_put_reals(ctx, dict, "ferry.inputs", 3, m->views[0]->x->cols,
-                                         m->inputs));
-    FERRY_TRY(ferry_i_method_save(ctx, m->method, m->state, dict));
-done:
-    return st;
+        FERRY_PASS(ferry_i_dict_put_reals(ctx, dict, "ferry.inputs", 3,
+                                          m->views[0]->x->cols, m->inputs));
+    return ferry_i_method_save(ctx, m->method, m->state, dict);
 }
 
 /* The dict first, then the bytes in one go, to a file (path) or to memory: a state that cannot be
@@ -167,15 +164,13 @@ done:
 static ferry_status unpack_read(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                 ferry_opts **out)
 {
-    ferry_status st = FERRY_OK;
     ferry_read_settings settings;
 
-    FERRY_TRY(unpack_opts(ctx, dict, name, out));
+    FERRY_PASS(unpack_opts(ctx, dict, name, out));
     if (*out)
-        FERRY_TRY(ferry_i_opts_parse(ctx, name, ferry_i_read_table, ferry_i_read_table_n,
-                                     *out, &settings));
-done:
-    return st;
+        FERRY_PASS(ferry_i_opts_parse(ctx, name, ferry_i_read_table, ferry_i_read_table_n,
+                                      *out, &settings));
+    return FERRY_OK;
 }
 
 /* Parts that are absent are absent in the view: not every view has names or weights. */

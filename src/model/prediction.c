@@ -192,16 +192,13 @@ ferry_status ferry_prediction_write(ferry_ctx *ctx, const ferry_prediction *p,
 {
     FERRY_ARGS(ctx, p, path);
 
-    ferry_status st = FERRY_OK;
     ferry_out *o = NULL;
 
     if (p->goal == FERRY_EMBED && (ends_in(path, ".npz") || ends_in(path, ".npy")))
         return write_array(ctx, p, path);
-    FERRY_TRY(ferry_i_out_open(ctx, path, &o));
+    FERRY_PASS(ferry_i_out_open(ctx, path, &o));
     write_header(o, p);
     for (int64_t i = 0; i < p->n; i++)
         write_row(o, p, i);
-    st = ferry_i_out_commit(ctx, o);
-done:
-    return st;
+    return ferry_i_out_commit(ctx, o);
 }

@@ -131,7 +131,6 @@ static void write_heading(ferry_out *o, const ferry_prediction *p, bool all)
 static ferry_status write_repeat(ferry_ctx *ctx, const ferry_truth *truth,
                                  const ferry_repeat_prediction *of, bool all, ferry_out *o)
 {
-    ferry_status st = FERRY_OK;
     const ferry_prediction *p = of->given;
 
     for (int64_t i = 0; i < p->n; i++) {
@@ -145,10 +144,9 @@ static ferry_status write_repeat(ferry_ctx *ctx, const ferry_truth *truth,
         for (int64_t c = 0; all && p->names && p->score && c < p->k; c++)
             write_number(o, p->score[i * p->k + c]);
         ferry_i_out_write(o, "\n", 1);
-        FERRY_HAVE(ctx, ok);
+        if (!ok) return ferry_i_nomem(ctx);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The predictions of a method: of the first repeat, or of all that are kept. Names of classes are

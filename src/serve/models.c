@@ -45,11 +45,10 @@ static bool plain(const char *name, int64_t n)
 static ferry_status add(ferry_ctx *ctx, findings *f, const char *name, int64_t name_n,
                         int64_t number, bool shadow, const char *path)
 {
-    ferry_status st = FERRY_OK;
     struct stat info;
 
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) goto done;
-    FERRY_HAVE(ctx, FERRY_GROW(f->at, f->n, f->cap));
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return FERRY_OK;
+    if (!FERRY_GROW(f->at, f->n, f->cap)) return ferry_i_nomem(ctx);
     found *to = &f->at[f->n++];
     *to = (found){.name = ferry_i_strndup(name, name_n),
                   .path = ferry_i_strdup(path),
@@ -57,9 +56,7 @@ static ferry_status add(ferry_ctx *ctx, findings *f, const char *name, int64_t n
                   .size = info.st_size,
                   .mtime = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec,
                   .shadow = shadow};
-    FERRY_HAVE(ctx, to->name && to->path);
-done:
-    return st;
+    return to->name && to->path ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 /* N.ferry or N.shadow.ferry; 0: neither. */

@@ -92,18 +92,16 @@ done:
 /* STATE/NAME/VERSION, with the labels of all versions beside it. */
 static ferry_status open_state(ferry_ctx *ctx, serve_version *v)
 {
-    ferry_status st = FERRY_OK;
     const char *state = v->server->set.state;
 
     v->folder = ferry_i_sprintf("%s/%s/%lld", state, v->name, (long long)v->number);
     v->labels_path = ferry_i_sprintf("%s/%s/labels.ndjson", state, v->name);
-    FERRY_HAVE(ctx, v->folder && v->labels_path);
+    if (!v->folder || !v->labels_path) return ferry_i_nomem(ctx);
     ferry_model_free(v->own);
     v->own = NULL;
-    FERRY_TRY(ferry_i_version_stream(ctx, v, &v->stream));
+    FERRY_PASS(ferry_i_version_stream(ctx, v, &v->stream));
     v->model = v->stream->worker.model;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 static ferry_status open_labels(ferry_ctx *ctx, serve_version *v)

@@ -9,14 +9,12 @@ static const char *const sync_name[] = {"always", "batch", "off"};
 /* One more answer begins. */
 static ferry_status begin(ferry_ctx *ctx, ferry_stream *s, bool kept)
 {
-    ferry_status st = FERRY_OK;
     stream_answers *a = &s->now;
 
-    FERRY_HAVE(ctx, FERRY_GROW(a->answer, a->n, a->cap));
+    if (!FERRY_GROW(a->answer, a->n, a->cap)) return ferry_i_nomem(ctx);
     if (a->n == 0) a->since = ferry_i_clock();
     a->answer[a->n++] = (stream_answer){s->line, a->text.len, kept};
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Close the object and the line. */
@@ -89,11 +87,10 @@ static void add_seq(ferry_text *t, const ferry_stream *s, int64_t seq)
 ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_record *r,
                                    const ferry_outcome *o)
 {
-    ferry_status st = FERRY_OK;
     ferry_text *t = &s->now.text;
     const ferry_model *m = s->worker.model;
 
-    FERRY_TRY(begin(ctx, s, true));
+    FERRY_PASS(begin(ctx, s, true));
     ferry_i_text_add(t, "{");
     if (r->id_n > 0) add_id(t, &s->parsed);
     if (r->kind != FERRY_RECORD_LABEL) {
@@ -116,38 +113,28 @@ ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_
         ferry_i_text_add(t, ",");
     }
     add_seq(t, s, r->seq);
-    FERRY_TRY(finish(ctx, &s->now.text));
-done:
-    return st;
+    return finish(ctx, &s->now.text);
 }
 
 /* How far the stream is: a client that lost its connection asks this and goes on after it. */
 ferry_status ferry_i_answer_far(ferry_ctx *ctx, ferry_stream *s)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(begin(ctx, s, true));
+    FERRY_PASS(begin(ctx, s, true));
     ferry_i_text_addf(&s->now.text, "{\"waiting\":%lld,", (long long)s->worker.queue.n);
     add_seq(&s->now.text, s, s->worker.seq);
-    FERRY_TRY(finish(ctx, &s->now.text));
-done:
-    return st;
+    return finish(ctx, &s->now.text);
 }
 
 /* A line with a number that was taken already: the client sends again what it had no
  * answer for. It is not learned twice. */
 ferry_status ferry_i_answer_again(ferry_ctx *ctx, ferry_stream *s)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(begin(ctx, s, true));
+    FERRY_PASS(begin(ctx, s, true));
     ferry_i_text_add(&s->now.text, "{");
     if (s->parsed.id_n > 0) add_id(&s->now.text, &s->parsed);
     ferry_i_text_add(&s->now.text, "\"repeated\":true,");
     add_seq(&s->now.text, s, s->parsed.seq > 0 ? s->parsed.seq : s->worker.seq);
-    FERRY_TRY(finish(ctx, &s->now.text));
-done:
-    return st;
+    return finish(ctx, &s->now.text);
 }
 
 /* Begins an error object; the caller may add to it. */
@@ -160,13 +147,9 @@ static void add_error(ferry_text *t, const char *why, int64_t line)
 
 ferry_status ferry_i_answer_bad(ferry_ctx *ctx, ferry_stream *s, const char *why)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(begin(ctx, s, false));
+    FERRY_PASS(begin(ctx, s, false));
     add_error(&s->now.text, why, s->line);
-    FERRY_TRY(finish(ctx, &s->now.text));
-done:
-    return st;
+    return finish(ctx, &s->now.text);
 }
 
 /* With a reason, each answer that promised something becomes an error with its line

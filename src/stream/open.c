@@ -146,33 +146,30 @@ done:
 /* Go on where the folder's files end. */
 static ferry_status resume(ferry_ctx *ctx, ferry_stream *s, opening *o)
 {
-    ferry_status st = FERRY_OK;
     ferry_wal_scan *scan = &o->scan;
     const int64_t had = s->worker.seq;
     int64_t records = 0;
 
-    FERRY_TRY(ferry_i_wal_scan(ctx, o->path, o->bytes, o->n, scan));
-    FERRY_TRY(check_log(ctx, s, o));
+    FERRY_PASS(ferry_i_wal_scan(ctx, o->path, o->bytes, o->n, scan));
+    FERRY_PASS(check_log(ctx, s, o));
     scan->head = s->head.fd >= 0 ? &s->head : NULL;
-    FERRY_TRY(replay(ctx, s, o, &records));
-    FERRY_TRY(check_end(ctx, s, o, had));
+    FERRY_PASS(replay(ctx, s, o, &records));
+    FERRY_PASS(check_end(ctx, s, o, had));
     /* A snapshot that was finished just before the end, and no new log yet. */
     if (scan->after < had && scan->last == had && scan->head) {
-        FERRY_TRY(ferry_i_sync_folder(ctx, s->folder)); /* its name before the log's */
-        FERRY_TRY(ferry_i_stream_new_log(ctx, s));
-        goto done;
+        FERRY_PASS(ferry_i_sync_folder(ctx, s->folder)); /* its name before the log's */
+        FERRY_PASS(ferry_i_stream_new_log(ctx, s));
+        return FERRY_OK;
     }
-    FERRY_TRY(ferry_i_wal_resume(ctx, s->folder, scan, records, &s->log));
-    if (scan->version == FERRY_WAL_VERSION) goto done;
+    FERRY_PASS(ferry_i_wal_resume(ctx, s->folder, scan, records, &s->log));
+    if (scan->version == FERRY_WAL_VERSION) return FERRY_OK;
     ferry_i_log(ctx, FERRY_INFO, "%s: is converted from format %u to %d", o->path,
                 scan->version, FERRY_WAL_VERSION);
     if (!scan->head) {
         s->head.kept = s->head.said = scan->last;
-        FERRY_TRY(ferry_i_head_create(ctx, s->folder, &s->head));
+        FERRY_PASS(ferry_i_head_create(ctx, s->folder, &s->head));
     }
-    FERRY_TRY(ferry_i_stream_snapshot(ctx, s));
-done:
-    return st;
+    return ferry_i_stream_snapshot(ctx, s);
 }
 
 /* A folder without a log. The head comes first: a log without one would be refused. */

@@ -192,17 +192,15 @@ done:
 /* The learned ids, if the stream remembered any. */
 static ferry_status restore_learned(ferry_ctx *ctx, const ferry_dict *dict, ferry_worker *w)
 {
-    ferry_status st = FERRY_OK;
     const int64_t *hash = NULL;
     int64_t n = -1;
 
-    if (!ferry_i_dict_has(dict, "ferry.stream.learned")) goto done;
-    FERRY_TRY(ferry_i_dict_ints(ctx, dict, "ferry.stream.learned", &n, &hash));
-    FERRY_HAVE(ctx, ferry_i_learned_resize(&w->learned, n));
+    if (!ferry_i_dict_has(dict, "ferry.stream.learned")) return FERRY_OK;
+    FERRY_PASS(ferry_i_dict_ints(ctx, dict, "ferry.stream.learned", &n, &hash));
+    if (!ferry_i_learned_resize(&w->learned, n)) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < n; i++)
         ferry_i_learned_add(&w->learned, (uint64_t)hash[i]);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Offsets are checked before any is used: the file may be a stranger's. */

@@ -43,7 +43,6 @@ void ferry_i_stream_kernels(const ferry_ctx *ctx, char *text, size_t size)
 /* A session record: how many may wait from here on, and the kernels. */
 ferry_status ferry_i_stream_session(ferry_ctx *ctx, ferry_stream *s)
 {
-    ferry_status st = FERRY_OK;
     ferry_outcome none;
     char text[128];
 
@@ -54,10 +53,8 @@ ferry_status ferry_i_stream_session(ferry_ctx *ctx, ferry_stream *s)
                             .y = text,
                             .y_n = (int64_t)strlen(text),
                             .n = s->set.waiting};
-    FERRY_TRY(ferry_i_wal_add(ctx, s->log, &r));
-    FERRY_TRY(ferry_i_worker_apply(ctx, &s->worker, &r, &none));
-done:
-    return st;
+    FERRY_PASS(ferry_i_wal_add(ctx, s->log, &r));
+    return ferry_i_worker_apply(ctx, &s->worker, &r, &none);
 }
 
 /* The log begins anew after what the snapshot has. */

@@ -202,14 +202,13 @@ static ferry_status follows(ferry_ctx *ctx, const ferry_wal_scan *s, const wal_h
 /* Salvaging takes every record that is whole, has a meaning and a number that comes later. */
 ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *s, ferry_record *r, bool *end)
 {
-    ferry_status st = FERRY_OK;
     bool taken = false;
     wal_head head;
 
     for (*end = false; !taken;) {
         *end = s->at >= s->n;
         if (!*end && !whole(s, s->at, &head)) {
-            FERRY_TRY(not_whole(ctx, s, end));
+            FERRY_PASS(not_whole(ctx, s, end));
             if (!*end) continue;
         }
         if (*end) break;
@@ -218,8 +217,8 @@ ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *s, ferry_record *r
         taken = take_apart(s->bytes + s->at + sizeof head, head.size, r) &&
                 r->seq >= s->last + !session;
         if (!s->salvage) {
-            FERRY_TRY(follows(ctx, s, &head));
-            if (!taken) FERRY_TRY(damaged(ctx, s, "it makes no sense as record", r->seq));
+            FERRY_PASS(follows(ctx, s, &head));
+            if (!taken) FERRY_PASS(damaged(ctx, s, "it makes no sense as record", r->seq));
         }
         s->holes += !taken || r->seq != s->last + !session ||
                     (s->version >= 2 && head.before != s->chain);
@@ -229,6 +228,5 @@ ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *s, ferry_record *r
         s->last = r->seq;
         if (!session) s->last_chain = head.check;
     }
-done:
-    return st;
+    return FERRY_OK;
 }

@@ -194,7 +194,6 @@ static uint8_t *put(uint8_t *to, const void *from, int64_t n)
  * indices, id, label, zeros up to a multiple of 8. */
 ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record *r)
 {
-    ferry_status st = FERRY_OK;
     const int64_t width = !r->value ? 0 : r->sparse ? 12 : 8;
     const log_payload p = {
         .id_n = (uint32_t)r->id_n,
@@ -208,7 +207,7 @@ ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record 
     const int64_t size = (bare + 7) / 8 * 8, all = (int64_t)sizeof(wal_head) + size;
     uint8_t *record = size <= UINT32_MAX ? room_for(log, all) : NULL, *to = record;
 
-    FERRY_HAVE(ctx, record);
+    if (!record) return ferry_i_nomem(ctx);
     wal_head head = {.seq = (uint64_t)r->seq,
                      .before = log->chain,
                      .size = (uint32_t)size,
@@ -229,8 +228,7 @@ ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record 
     }
     log->used += all;
     log->records++;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 static const char *const head_fails = "mark its head";
@@ -279,30 +277,25 @@ static ferry_status land(ferry_ctx *ctx, ferry_wal *log)
  * records stand in the file in their order. */
 ferry_status ferry_i_wal_flush(ferry_ctx *ctx, ferry_wal *log, bool sync)
 {
-    ferry_status st = FERRY_OK;
     const char *doing = NULL;
 
-    FERRY_TRY(land(ctx, log));
+    FERRY_PASS(land(ctx, log));
     const wal_mark mark = {log->head, log->last, log->last_chain, sync};
     const int error = ferry_i_wal_carry(log->fd, log->buffer, log->used, mark, &doing);
-    FERRY_TRY(settle(ctx, log, log->used, error, doing));
+    FERRY_PASS(settle(ctx, log, log->used, error, doing));
     log->used = 0;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Hand the buffer to the thread that syncs and take its empty one; without a thread, do it
  * here. */
 ferry_status ferry_i_wal_begin(ferry_ctx *ctx, ferry_wal *log)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(land(ctx, log));
+    FERRY_PASS(land(ctx, log));
     if (!log->sync) log->sync = ferry_i_wal_sync_new();
     if (!log->sync) return ferry_i_wal_flush(ctx, log, true);
     ferry_i_wal_sync_begin(log->sync, log);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 bool ferry_i_wal_busy(const ferry_wal *log)

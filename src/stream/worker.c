@@ -130,52 +130,43 @@ static const char *class_name(ferry_worker *w, const char *y, int64_t n)
 static ferry_status answer(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
                            ferry_outcome *out)
 {
-    ferry_status st = FERRY_OK;
     const int64_t k = ferry_model_class_count(w->model);
 
     if (k > w->scores) {
         double *more = ferry_i_realloc(w->score, 2 * k, sizeof *more);
-        FERRY_HAVE(ctx, more);
+        if (!more) return ferry_i_nomem(ctx);
         w->score = more;
         w->scores = 2 * k;
     }
     if (w->votes > 0) memset(w->vote, 0, (size_t)w->votes * sizeof *w->vote);
-    FERRY_TRY(ferry_model_see(ctx, w->model, x, &out->answer, w->score, w->vote));
-done:
-    return st;
+    return ferry_model_see(ctx, w->model, x, &out->answer, w->score, w->vote);
 }
 
 /* Teach the label; a class that the model does not know yet gets the next number. */
 static ferry_status learn(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
                           const ferry_record *r, const int32_t *vote, ferry_outcome *out)
 {
-    ferry_status st = FERRY_OK;
     const int64_t k = ferry_model_class_count(w->model);
     const char *name = class_name(w, r->y, r->y_n);
 
-    FERRY_HAVE(ctx, name);
+    if (!name) return ferry_i_nomem(ctx);
     const int64_t known = ferry_i_ids_find(w->model->names, name);
     out->label = (int32_t)(known >= 0 ? known : k);
     out->new_class = known < 0;
-    FERRY_TRY(ferry_model_learn(ctx, w->model, x, name, vote));
-done:
-    return st;
+    return ferry_model_learn(ctx, w->model, x, name, vote);
 }
 
 /* The instance waits for its label; the oldest goes when there are too many. */
 static ferry_status wait_for_label(ferry_ctx *ctx, ferry_worker *w, const ferry_record *r,
                                    const ferry_row *x, ferry_outcome *out)
 {
-    ferry_status st = FERRY_OK;
-
-    if (r->id_n == 0 || w->most == 0) goto done;
-    FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, r->id, r->id_n, x, w->vote, w->votes));
+    if (r->id_n == 0 || w->most == 0) return FERRY_OK;
+    FERRY_PASS(ferry_i_queue_add(ctx, &w->queue, r->id, r->id_n, x, w->vote, w->votes));
     w->queue.newest->answer = out->answer;
-    if (w->queue.n <= w->most) goto done;
-    FERRY_HAVE(ctx, out->forgot = ferry_i_strdup(w->queue.oldest->id));
+    if (w->queue.n <= w->most) return FERRY_OK;
+    if (!(out->forgot = ferry_i_strdup(w->queue.oldest->id))) return ferry_i_nomem(ctx);
     ferry_i_queue_remove(&w->queue, w->queue.oldest);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The only place where a record changes the model, at first and in a replay. Nothing but
@@ -183,7 +174,6 @@ done:
 ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_record *r,
                                   ferry_outcome *out)
 {
-    ferry_status st = FERRY_OK;
     ferry_row x = {r->n, r->sparse ? r->index : NULL, r->value};
 
     *out = (ferry_outcome){.answer = -1, .label = -1};
@@ -191,25 +181,24 @@ ferry_status ferry_i_worker_apply(ferry_ctx *ctx, ferry_worker *w, const ferry_r
         w->most = r->n;
         while (w->queue.n > w->most)
             ferry_i_queue_remove(&w->queue, w->queue.oldest);
-        goto done;
+        return FERRY_OK;
     }
     if (r->kind == FERRY_RECORD_LABEL) {
         ferry_waiting *was = ferry_i_queue_find(&w->queue, r->id, r->id_n);
         x = (ferry_row){was->n, was->index, was->value};
-        FERRY_TRY(learn(ctx, w, &x, r, was->vote, out));
+        FERRY_PASS(learn(ctx, w, &x, r, was->vote, out));
         ferry_i_queue_take(&w->queue, was);
         out->was = was;
     } else {
-        FERRY_TRY(answer(ctx, w, &x, out));
+        FERRY_PASS(answer(ctx, w, &x, out));
         if (r->kind == FERRY_RECORD_BOTH)
-            FERRY_TRY(learn(ctx, w, &x, r, w->vote, out));
+            FERRY_PASS(learn(ctx, w, &x, r, w->vote, out));
         else
-            FERRY_TRY(wait_for_label(ctx, w, r, &x, out));
+            FERRY_PASS(wait_for_label(ctx, w, r, &x, out));
     }
     out->again = out->label >= 0 && ferry_i_learned_has(&w->learned, r->id, r->id_n);
     if (out->label >= 0 && r->id_n > 0)
         ferry_i_learned_add(&w->learned, ferry_i_learned_hash(r->id, r->id_n));
     w->seq = r->seq;
-done:
-    return st;
+    return FERRY_OK;
 }

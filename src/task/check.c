@@ -228,17 +228,14 @@ static void warn_of_lone_labels(ferry_ctx *ctx, const ferry_domain *d)
 
 ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *t)
 {
-    ferry_status st = FERRY_OK;
     const ferry_domain *target = ferry_i_task_role(t, FERRY_TARGET, 0);
 
-    if (t->goal == FERRY_RATE) goto done;
+    if (t->goal == FERRY_RATE) return FERRY_OK;
     if (t->names && target && t->goal != FERRY_EMBED)
-        FERRY_TRY(check_classes(ctx, t, target));
+        FERRY_PASS(check_classes(ctx, t, target));
     if (t->goal == FERRY_CLASSIFY || t->goal == FERRY_STREAM) warn_of_sets(ctx, t);
     if (t->goal == FERRY_MULTILABEL && target) warn_of_lone_labels(ctx, target);
-    FERRY_TRY(ferry_i_task_leaks(ctx, t, target));
-done:
-    return st;
+    return ferry_i_task_leaks(ctx, t, target);
 }
 
 ferry_status ferry_i_task_teaches(ferry_ctx *ctx, const ferry_task *split)

@@ -97,24 +97,22 @@ static ferry_status parse_options(const ferry_place *p, const ferry_method_info 
                                   ferry_opts *opts, const char **as)
 {
     static const char *const words[] = {"as"};
-    ferry_status st = FERRY_OK;
     ferry_place key, value;
     const char *name = NULL;
 
     if (ferry_i_place_null(p)) return FERRY_OK;
-    FERRY_TRY(ferry_i_place_mapping(p, "a mapping of options"));
-    FERRY_TRY(ferry_i_place_keys(p, words, 1, m->options->opt, m->options->n));
+    FERRY_PASS(ferry_i_place_mapping(p, "a mapping of options"));
+    FERRY_PASS(ferry_i_place_keys(p, words, 1, m->options->opt, m->options->n));
     for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
-        FERRY_TRY(ferry_i_place_string(&key, "a key", &name));
+        FERRY_PASS(ferry_i_place_string(&key, "a key", &name));
         if (strcmp(name, "as") != 0) {
-            FERRY_TRY(
+            FERRY_PASS(
                 ferry_i_place_option(&key, &value, m->options->opt, m->options->n, opts));
-            if (strcmp(name, "file") == 0) FERRY_TRY(from_here(p, opts));
+            if (strcmp(name, "file") == 0) FERRY_PASS(from_here(p, opts));
         } else if (!ferry_i_place_null(&value))
-            FERRY_TRY(ferry_i_place_string(&value, "a name", as));
+            FERRY_PASS(ferry_i_place_string(&value, "a name", as));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* NAME, or {NAME: {options}} with or without `as` beside it. */
@@ -221,20 +219,17 @@ static ferry_status begin(const ferry_place *root, ferry_task **out)
                                        "domains", "methods", "evaluate"};
     static const char *const goals[] = {"classify", "regress", "multilabel",
                                         "rate",     "embed",   "stream"};
-    ferry_status st = FERRY_OK;
     const char *name = NULL;
     ferry_place p;
     int goal = 0;
 
-    FERRY_TRY(ferry_i_place_mapping(root, "a task (task, goal, domains, ...)"));
-    FERRY_TRY(ferry_i_place_keys(root, keys, FERRY_COUNT(keys), NULL, 0));
-    FERRY_TRY(ferry_i_place_need(root, "task", &p));
-    FERRY_TRY(ferry_i_place_string(&p, "the name of the task", &name));
-    FERRY_TRY(ferry_i_place_need(root, "goal", &p));
-    FERRY_TRY(ferry_i_place_one_of(&p, goals, FERRY_COUNT(goals), &goal));
-    FERRY_TRY(ferry_task_new(root->y->ctx, name, (ferry_goal)(1 << goal), out));
-done:
-    return st;
+    FERRY_PASS(ferry_i_place_mapping(root, "a task (task, goal, domains, ...)"));
+    FERRY_PASS(ferry_i_place_keys(root, keys, FERRY_COUNT(keys), NULL, 0));
+    FERRY_PASS(ferry_i_place_need(root, "task", &p));
+    FERRY_PASS(ferry_i_place_string(&p, "the name of the task", &name));
+    FERRY_PASS(ferry_i_place_need(root, "goal", &p));
+    FERRY_PASS(ferry_i_place_one_of(&p, goals, FERRY_COUNT(goals), &goal));
+    return ferry_task_new(root->y->ctx, name, (ferry_goal)(1 << goal), out);
 }
 
 /* The text of all domains, when "text:" stands at the top: read with the seed that the
@@ -242,14 +237,11 @@ done:
 static ferry_status share_text(const ferry_place *text, const ferry_place *domains,
                                const ferry_task *task)
 {
-    ferry_status st = FERRY_OK;
     ferry_ctx *ctx = text->y->ctx;
     ferry_evaluate_settings e;
 
-    FERRY_TRY(ferry_i_task_evaluate(ctx, task, &e));
-    FERRY_TRY(ferry_i_parse_text(text, domains, e.seed < 0 ? ctx->seed : (uint64_t)e.seed));
-done:
-    return st;
+    FERRY_PASS(ferry_i_task_evaluate(ctx, task, &e));
+    return ferry_i_parse_text(text, domains, e.seed < 0 ? ctx->seed : (uint64_t)e.seed);
 }
 
 /* Labels are brought to the goal's kind and the sample is tried, each failure with its
@@ -351,15 +343,10 @@ static char *absolute(const char *path)
 static ferry_status keep_origin(ferry_ctx *ctx, const char *path, const ferry_input *in,
                                 const ferry_opts *sets, ferry_task *t)
 {
-    ferry_status st = FERRY_OK;
-
     t->file = absolute(path);
     t->text = ferry_i_strndup(in->data, in->size);
-    FERRY_HAVE(ctx, t->file && t->text);
-    FERRY_TRY(sets ? ferry_i_opts_copy(ctx, sets, &t->sets)
-                   : ferry_opts_new(ctx, &t->sets));
-done:
-    return st;
+    if (!t->file || !t->text) return ferry_i_nomem(ctx);
+    return sets ? ferry_i_opts_copy(ctx, sets, &t->sets) : ferry_opts_new(ctx, &t->sets);
 }
 
 /* An archive that several domains read from is unpacked once: the context keeps it while

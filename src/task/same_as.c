@@ -63,15 +63,13 @@ done:
 ferry_status ferry_i_parse_same_as(const ferry_place *domain, const ferry_task *task,
                                    ferry_domain *d)
 {
-    ferry_status st = FERRY_OK;
     ferry_place views, view, at;
 
     if (ferry_i_place_get(domain, "same_as", &at)) /* with x: the only view */
-        FERRY_TRY(set_same_as(&at, task, d, d->views[0]));
-    if (!ferry_i_place_get(domain, "views", &views)) goto done;
+        FERRY_PASS(set_same_as(&at, task, d, d->views[0]));
+    if (!ferry_i_place_get(domain, "views", &views)) return FERRY_OK;
     for (int64_t i = 0; ferry_i_place_item(&views, i, &view); i++)
         if (ferry_i_place_get(&view, "same_as", &at))
-            FERRY_TRY(set_same_as(&at, task, d, d->views[i]));
-done:
-    return st;
+            FERRY_PASS(set_same_as(&at, task, d, d->views[i]));
+    return FERRY_OK;
 }

@@ -23,14 +23,10 @@ static ferry_status bad_set(ferry_yaml *y, const char *set, const char *text,
 /* A new text node that remembers which setting it stands for. */
 static ferry_status add_scalar(ferry_yaml *y, const char *set, const char *text, int *out)
 {
-    ferry_status st = FERRY_OK;
-
     *out = yaml_document_add_scalar(&y->doc, NULL, (const yaml_char_t *)text, -1,
                                     YAML_PLAIN_SCALAR_STYLE);
-    FERRY_HAVE(y->ctx, *out);
-    FERRY_TRY(remember(y, *out, set));
-done:
-    return st;
+    if (!*out) return ferry_i_nomem(y->ctx);
+    return remember(y, *out, set);
 }
 
 /* Value of a key in a mapping: its pair, or NULL. */
@@ -71,32 +67,24 @@ done:
 static ferry_status put_text(ferry_yaml *y, const char *set, int mapping, const char *key,
                              const char *value)
 {
-    ferry_status st = FERRY_OK;
     int node = 0;
 
-    FERRY_TRY(add_scalar(y, set, value, &node));
-    FERRY_TRY(put(y, set, mapping, key, node));
-done:
-    return st;
+    FERRY_PASS(add_scalar(y, set, value, &node));
+    return put(y, set, mapping, key, node);
 }
 
 /* A new empty mapping, likewise remembered. */
 static ferry_status add_mapping(ferry_yaml *y, const char *set, int *out)
 {
-    ferry_status st = FERRY_OK;
-
     *out = yaml_document_add_mapping(&y->doc, NULL, YAML_BLOCK_MAPPING_STYLE);
-    FERRY_HAVE(y->ctx, *out);
-    FERRY_TRY(remember(y, *out, set));
-done:
-    return st;
+    if (!*out) return ferry_i_nomem(y->ctx);
+    return remember(y, *out, set);
 }
 
 /* The mapping under a key, made when it is absent or null. */
 static ferry_status mapping_at(ferry_yaml *y, const char *set, int parent, const char *key,
                                int *out)
 {
-    ferry_status st = FERRY_OK;
     const ferry_place p = {.y = y, .node = parent};
     ferry_place child;
 
@@ -104,10 +92,8 @@ static ferry_status mapping_at(ferry_yaml *y, const char *set, int parent, const
         *out = child.node;
         return ferry_i_place_mapping(&child, "a mapping");
     }
-    FERRY_TRY(add_mapping(y, set, out));
-    FERRY_TRY(put(y, set, parent, key, *out));
-done:
-    return st;
+    FERRY_PASS(add_mapping(y, set, out));
+    return put(y, set, parent, key, *out);
 }
 
 /* Whether mapping[key] is the text. */
@@ -160,7 +146,6 @@ done:
 static ferry_status set_method(ferry_yaml *y, const char *set, const char *name,
                                const char *key, const char *value)
 {
-    ferry_status st = FERRY_OK;
     const ferry_place root = ferry_i_place_root(y);
     ferry_place list, entry;
     bool found = false;
@@ -176,14 +161,13 @@ static ferry_status set_method(ferry_yaml *y, const char *set, const char *name,
             !(own && says(y, own->value, "as", name)))
             continue;
         found = true;
-        FERRY_TRY(widen_entry(y, set, list.node, i));
+        FERRY_PASS(widen_entry(y, set, list.node, i));
         (void)ferry_i_place_item(&list, i, &entry);
-        FERRY_TRY(mapping_at(y, set, entry.node, method_of(y, entry.node), &options));
-        FERRY_TRY(put_text(y, set, options, key, value));
+        FERRY_PASS(mapping_at(y, set, entry.node, method_of(y, entry.node), &options));
+        FERRY_PASS(put_text(y, set, options, key, value));
     }
-    if (!found) FERRY_TRY(bad_set(y, set, "the task has no method", name));
-done:
-    return st;
+    if (!found) FERRY_PASS(bad_set(y, set, "the task has no method", name));
+    return FERRY_OK;
 }
 
 /* A key of the domain of that name. */
@@ -241,14 +225,12 @@ done:
 /* In the order given, so that a later setting wins over an earlier one. */
 ferry_status ferry_i_yaml_apply(ferry_yaml *y, const ferry_opts *sets)
 {
-    ferry_status st = FERRY_OK;
     const ferry_place root = ferry_i_place_root(y);
 
-    FERRY_TRY(ferry_i_place_mapping(&root, "a task (task, goal, domains, ...)"));
+    FERRY_PASS(ferry_i_place_mapping(&root, "a task (task, goal, domains, ...)"));
     for (int64_t i = 0; i < ferry_opts_count(sets); i++) {
         const ferry_setting *s = ferry_opts_at(sets, i);
-        FERRY_TRY(apply_one(y, s->key, s->value));
+        FERRY_PASS(apply_one(y, s->key, s->value));
     }
-done:
-    return st;
+    return FERRY_OK;
 }

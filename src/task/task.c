@@ -187,16 +187,14 @@ ferry_status ferry_task_set_evaluate(ferry_ctx *ctx, ferry_task *t, const ferry_
 {
     FERRY_ARGS(ctx, t);
 
-    ferry_status st = FERRY_OK;
     ferry_evaluate_settings settings;
     ferry_opts *copy = NULL;
 
-    FERRY_TRY(parse_evaluate(ctx, opts, &settings));
-    FERRY_TRY(ferry_i_opts_copy(ctx, opts, &copy));
+    FERRY_PASS(parse_evaluate(ctx, opts, &settings));
+    FERRY_PASS(ferry_i_opts_copy(ctx, opts, &copy));
     ferry_opts_free(t->evaluate);
     t->evaluate = copy;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 ferry_status ferry_i_task_evaluate(ferry_ctx *ctx, const ferry_task *t,

@@ -21,14 +21,12 @@ ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task, uint64_t *o
 {
     FERRY_ARGS(ctx, task, out);
 
-    ferry_status st = FERRY_OK;
     ferry_evaluate_settings s = {0};
 
-    FERRY_TRY(ferry_i_opts_parse(ctx, "evaluate", ferry_i_evaluate_table,
-                                 ferry_i_evaluate_table_n, task->evaluate, &s));
+    FERRY_PASS(ferry_i_opts_parse(ctx, "evaluate", ferry_i_evaluate_table,
+                                  ferry_i_evaluate_table_n, task->evaluate, &s));
     *out = s.seed >= 0 ? (uint64_t)s.seed : ctx->seed;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* What the evaluation gives a method, for those who fit by themselves. */

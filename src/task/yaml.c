@@ -265,7 +265,7 @@ ferry_status ferry_i_place_string(const ferry_place *p, const char *what, const 
 
     *out = scalar_of(node);
     if (!*out) return ferry_i_place_bad(p, "expected %s, found %s", what, kind_name(node));
-    if (!(*out)[0]) return ferry_i_place_bad(p, "expected %s, found nothing", what);
+    if (!*out[0]) return ferry_i_place_bad(p, "expected %s, found nothing", what);
     if (strlen(*out) != node->data.scalar.length)
         return ferry_i_place_bad(p, "expected %s, found a zero byte", what);
     return FERRY_OK;
@@ -274,23 +274,21 @@ ferry_status ferry_i_place_string(const ferry_place *p, const char *what, const 
 /* "a", "a,b" of a sequence, or "k=a,k=b" of a mapping's entry; `key` may be NULL. */
 static ferry_status join(const ferry_place *p, const char *key, ferry_text *t)
 {
-    ferry_status st = FERRY_OK;
     ferry_place item;
     const char *s = NULL;
 
     if (ferry_i_place_node(p)->type == YAML_SEQUENCE_NODE) {
         for (int64_t i = 0; ferry_i_place_item(p, i, &item); i++) {
-            FERRY_TRY(ferry_i_place_string(&item, "a text or a number", &s));
+            FERRY_PASS(ferry_i_place_string(&item, "a text or a number", &s));
             ferry_i_text_addf(t, "%s%s%s%s", t->len > 0 ? "," : "", key ? key : "",
                               key ? "=" : "", s);
         }
     } else {
-        FERRY_TRY(ferry_i_place_string(p, "a text or a number", &s));
+        FERRY_PASS(ferry_i_place_string(p, "a text or a number", &s));
         ferry_i_text_addf(t, "%s%s%s%s", t->len > 0 ? "," : "", key ? key : "",
                           key ? "=" : "", s);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* A list as "a,b", a mapping as "k=a,k=b": what option tables take as text. */

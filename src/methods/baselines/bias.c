@@ -44,9 +44,7 @@ done:
 ferry_status ferry_i_bias(ferry_ctx *ctx, const observed *o, double lambda, int64_t sweeps,
                           double *mu, double *a, double *b)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(mean_of(ctx, o->x, mu));
+    FERRY_PASS(mean_of(ctx, o->x, mu));
     for (int64_t i = 0; i < o->x->rows; i++)
         a[i] = 0;
     for (int64_t j = 0; j < o->x->cols; j++)
@@ -55,8 +53,7 @@ ferry_status ferry_i_bias(ferry_ctx *ctx, const observed *o, double lambda, int6
         shrunken_means(o->xt, *mu, a, lambda, b);
         shrunken_means(o->x, *mu, b, lambda, a);
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 void ferry_i_bias_residuals(const ferry_matrix *x, double mu, const double *a,

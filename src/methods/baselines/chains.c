@@ -57,14 +57,11 @@ static ferry_status chains_fits(ferry_ctx *ctx, const ferry_task *task, const vo
 static ferry_status before(ferry_ctx *ctx, const examples *e, int64_t k,
                            const int32_t *order, int64_t n, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_matrix_dense(ctx, e->n, n, out));
+    FERRY_PASS(ferry_i_matrix_dense(ctx, e->n, n, out));
     for (int64_t i = 0; i < e->n; i++)
         for (int64_t j = 0; j < n; j++)
             (*out)->dense[i * n + j] = e->on[i * k + order[j]];
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The regression at place `at`. A label that is never or always on has a constant score. */

@@ -127,10 +127,8 @@ done:
 static ferry_status assign(ferry_ctx *ctx, const ferry_linear *model, const ferry_matrix *x,
                            crowd *c, int64_t *changed)
 {
-    ferry_status st = FERRY_OK;
-
     *changed = 0;
-    FERRY_TRY(ferry_i_linear_scores(ctx, model, x, c->scores));
+    FERRY_PASS(ferry_i_linear_scores(ctx, model, x, c->scores));
     for (int64_t i = 0; i < c->rows; i++) {
         const double *score = FERRY_ROW(c->scores, i);
         int32_t *cls = &c->cls[c->instance[i]], best = 0;
@@ -140,8 +138,7 @@ static ferry_status assign(ferry_ctx *ctx, const ferry_linear *model, const ferr
         *changed += *cls != best;
         *cls = best;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Learn from the rows of x whose class is known. */

@@ -114,14 +114,11 @@ done:
 static ferry_status describe(ferry_ctx *ctx, const part *p, const ferry_matrix *x,
                              ferry_block **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_block_new(ctx, x->rows, p->centres->rows, out));
-    FERRY_TRY(distances(ctx, x, p->centres, *out));
+    FERRY_PASS(ferry_i_block_new(ctx, x->rows, p->centres->rows, out));
+    FERRY_PASS(distances(ctx, x, p->centres, *out));
     for (int64_t i = 0; i < (*out)->rows * (*out)->k; i++)
         (*out)->data[i] *= p->scale;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Clusters of both sides, distances to them, a linear SVM on those. A label that is never or

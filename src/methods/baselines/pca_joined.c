@@ -22,13 +22,10 @@ static const ferry_opt pca_opts[] = {
 
 static ferry_status pca_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    ferry_status st = FERRY_OK;
     const ferry_domain *t = NULL;
 
-    FERRY_TRY(ferry_i_task_target(ctx, task, &t));
-    FERRY_TRY(ferry_i_embed_fits(ctx, "pca-joined", t, ((const pca_options *)options)->d));
-done:
-    return st;
+    FERRY_PASS(ferry_i_task_target(ctx, task, &t));
+    return ferry_i_embed_fits(ctx, "pca-joined", t, ((const pca_options *)options)->d);
 }
 
 typedef struct joined {
@@ -39,15 +36,12 @@ typedef struct joined {
 /* y <- Z'Z u; there is nothing to keep before the end, so that only cancelling stops it. */
 static ferry_status apply(ferry_ctx *ctx, void *arg, const ferry_block *u, ferry_block *y)
 {
-    ferry_status st = FERRY_OK;
     joined *j = arg;
     bool finish = false;
 
     j->done += u->k;
-    FERRY_TRY(ferry_i_progress(ctx, "pca-joined", j->done, 0, NAN, &finish));
-    FERRY_TRY(ferry_i_sides_apply(ctx, &j->z, u, y));
-done:
-    return st;
+    FERRY_PASS(ferry_i_progress(ctx, "pca-joined", j->done, 0, NAN, &finish));
+    return ferry_i_sides_apply(ctx, &j->z, u, y);
 }
 
 static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,

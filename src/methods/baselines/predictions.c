@@ -112,7 +112,6 @@ done:
 /* Room for one row more. */
 static ferry_status grow(ferry_ctx *ctx, answers *a)
 {
-    ferry_status st = FERRY_OK;
     const int64_t n = ferry_i_ids_count(a->rows), cap = 2 * n + 64;
 
     if (n < a->cap) return FERRY_OK;
@@ -122,10 +121,9 @@ static ferry_status grow(ferry_ctx *ctx, answers *a)
     if (set) a->set = set;
     double *score = ferry_i_realloc(a->score, cap * a->k + 1, sizeof *score);
     if (score) a->score = score;
-    FERRY_HAVE(ctx, value && set && score);
+    if (!value || !set || !score) return ferry_i_nomem(ctx);
     a->cap = cap;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The place of a class or label of the task. */

@@ -72,11 +72,10 @@ done:
 static ferry_status quotas(ferry_ctx *ctx, const ferry_labels *l, int64_t k, double share,
                            int64_t **out)
 {
-    ferry_status st = FERRY_OK;
     int64_t *quota = ferry_i_calloc(k, sizeof *quota), known = 0;
 
     *out = quota;
-    FERRY_HAVE(ctx, quota);
+    if (!quota) return ferry_i_nomem(ctx);
     for (int64_t x = 0; x < l->n; x++)
         if (l->cls[x] >= 0) {
             quota[l->cls[x]]++;
@@ -85,8 +84,7 @@ static ferry_status quotas(ferry_ctx *ctx, const ferry_labels *l, int64_t k, dou
     for (int64_t c = 0; known > 0 && c < k; c++)
         quota[c] = (int64_t)ceil(share * (double)(l->n - known) * (double)quota[c] /
                                  (double)known);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The task with other labels of the target; everything else is shared. */
@@ -107,18 +105,16 @@ static void relabelled_clear(relabelled *r)
 static ferry_status relabel(ferry_ctx *ctx, const ferry_task *task, const ferry_domain *d,
                             const ferry_labels *labels, relabelled *r)
 {
-    ferry_status st = FERRY_OK;
     ferry_labels *copy = NULL;
 
     *r = (relabelled){.task = *task};
     r->task.domains = ferry_i_calloc(task->n_domains, sizeof(ferry_domain *));
-    FERRY_HAVE(ctx, r->task.domains);
-    FERRY_TRY(ferry_i_labels_copy(ctx, labels, &copy));
-    FERRY_TRY(ferry_i_domain_with_labels(ctx, d, copy, &r->target));
+    if (!r->task.domains) return ferry_i_nomem(ctx);
+    FERRY_PASS(ferry_i_labels_copy(ctx, labels, &copy));
+    FERRY_PASS(ferry_i_domain_with_labels(ctx, d, copy, &r->target));
     for (int64_t i = 0; i < task->n_domains; i++)
         r->task.domains[i] = task->domains[i] == d ? r->target : task->domains[i];
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Fit, predict, add labels; the last fit has all of them. Stops when no instance is left. */

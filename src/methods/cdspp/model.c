@@ -24,13 +24,10 @@ void ferry_i_cdspp_free(void *state)
 ferry_status ferry_i_cdspp_project(ferry_ctx *ctx, const ferry_matrix *x,
                                    const ferry_block *p, ferry_matrix **z)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, p->k, z));
+    FERRY_PASS(ferry_i_matrix_dense(ctx, x->rows, p->k, z));
     ferry_block b = {x->rows, p->k, (*z)->dense};
     ferry_e(ctx)->mul(ctx, 1, x, p, 0, &b);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Target rows only. An instance without features gets no class (-1). */

@@ -117,18 +117,15 @@ done:
 static ferry_status by_features(ferry_ctx *ctx, const ferry_matrix *x, const double *mean,
                                 ferry_small **vectors, double *w)
 {
-    ferry_status st = FERRY_OK;
     const int64_t d = x->cols;
 
-    FERRY_TRY(ferry_i_small_new(ctx, d, d, vectors));
-    FERRY_TRY(ferry_e(ctx)->xtx(ctx, x, *vectors));
+    FERRY_PASS(ferry_i_small_new(ctx, d, d, vectors));
+    FERRY_PASS(ferry_e(ctx)->xtx(ctx, x, *vectors));
     for (int64_t j = 0; j < d; j++)
         for (int64_t i = 0; i < d; i++)
             FERRY_AT(*vectors, i, j) =
                 FERRY_AT(*vectors, i, j) / (double)x->rows - mean[i] * mean[j];
-    FERRY_TRY(ferry_e(ctx)->eigh(ctx, *vectors, w));
-done:
-    return st;
+    return ferry_e(ctx)->eigh(ctx, *vectors, w);
 }
 
 /* The same on the rows' side: of H X X' H / n, H the centring matrix. (X X' and X'X have
@@ -263,7 +260,6 @@ static void side_clear(hemap_side *s)
 ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
                                     const hemap_options *o, hemap_data *d)
 {
-    ferry_status st = FERRY_OK;
     const ferry_wants wants = {.method = "hemap",
                                .domains = FERRY_SOURCES | FERRY_THE_TARGET,
                                .layout = FERRY_APART,
@@ -271,11 +267,12 @@ ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
                                .keeps = o->mode != MODE_FERRY};
 
     *d = (hemap_data){.o = o, .goal = task->goal};
-    FERRY_TRY(ferry_i_prepare(ctx, task, &wants, &d->prepared));
+    FERRY_PASS(ferry_i_prepare(ctx, task, &wants, &d->prepared));
     const ferry_rows *t = ferry_i_prepared_target(d->prepared), *s = d->prepared->rows;
-    FERRY_NEED(ctx, t->n > 0 && s->n > 0, FERRY_ENEEDS,
-               "hemap needs instances in source '%s' and target '%s'", s->domain->name,
-               t->domain->name);
+    if (t->n <= 0 || s->n <= 0)
+        return ferry_i_fail(ctx, FERRY_ENEEDS,
+                            "hemap needs instances in source '%s' and target '%s'",
+                            s->domain->name, t->domain->name);
     d->k = d->prepared->k;
     d->t = t->x[0];
     d->s = s->x[0];
@@ -285,13 +282,11 @@ ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
     d->vn = s->num;
     d->n_labelled = t->labelled;
     d->n_taught = s->labelled;
-    FERRY_TRY(read_labels(ctx, d));
-    FERRY_TRY(read_pairs(ctx, t, s, d));
-    if (o->mode != MODE_FERRY) goto done;
-    FERRY_TRY(axes(ctx, d->t, t->domain->name, &d->side_t));
-    FERRY_TRY(axes(ctx, d->s, s->domain->name, &d->side_s));
-done:
-    return st;
+    FERRY_PASS(read_labels(ctx, d));
+    FERRY_PASS(read_pairs(ctx, t, s, d));
+    if (o->mode != MODE_FERRY) return FERRY_OK;
+    FERRY_PASS(axes(ctx, d->t, t->domain->name, &d->side_t));
+    return axes(ctx, d->s, s->domain->name, &d->side_s);
 }
 
 void ferry_i_hemap_data_clear(hemap_data *d)

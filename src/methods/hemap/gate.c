@@ -42,14 +42,11 @@ typedef struct trial {
 static ferry_status places(ferry_ctx *ctx, const ferry_block *z, int64_t n,
                            const int64_t *at, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_matrix_dense(ctx, n, z->k, out));
+    FERRY_PASS(ferry_i_matrix_dense(ctx, n, z->k, out));
     for (int64_t i = 0; i < n; i++)
         memcpy((*out)->dense + i * z->k, FERRY_ROW(z, at[i]),
                (size_t)z->k * sizeof *z->data);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Learn without the rows at[0..n), ask about them. `known` (in t) hides the labels of these

@@ -268,19 +268,17 @@ done:
 static ferry_status set_gate(ferry_ctx *ctx, const hemap_data *d, const hemap_embedding *e,
                              const hemap_sample *s, hemap_gate *gate)
 {
-    ferry_status st = FERRY_OK;
     const hemap_options *o = d->o;
 
-    if (s->risky || e->ties == 0) goto done;
+    if (s->risky || e->ties == 0) return FERRY_OK;
     if (o->gamma >= 0)
         gate->gamma = o->gamma;
     else if (o->mode != MODE_FERRY)
         gate->gamma = 1;
     else
-        FERRY_TRY(ferry_i_hemap_choose(ctx, d, e, s->keep, gate));
+        FERRY_PASS(ferry_i_hemap_choose(ctx, d, e, s->keep, gate));
     if (d->n_labelled == 0) gate->gamma = 1;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Learn what predicts. The order matters: a refusal sets gamma = 0 before the gate is

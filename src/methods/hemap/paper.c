@@ -85,13 +85,10 @@ done:
 static ferry_status partition(ferry_ctx *ctx, int64_t n, const int64_t *order,
                               const int32_t *group, int64_t g, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_matrix_dense(ctx, n, g, out));
+    FERRY_PASS(ferry_i_matrix_dense(ctx, n, g, out));
     for (int64_t i = 0; i < n; i++)
         if (group[order[i]] >= 0) (*out)->dense[i * g + group[order[i]]] = 1;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* C_T by k-means of the target. Rows are clustered once; copies take the cluster
@@ -178,15 +175,12 @@ done:
  * owns the features: a reference is enough. */
 static ferry_status set_space(ferry_ctx *ctx, const hemap_data *d, hemap_embedding *e)
 {
-    ferry_status st = FERRY_OK;
-
     e->space.k = e->zt->k;
     e->space.rows = ferry_i_matrix_ref(d->prepared->rows[d->prepared->n_rows - 1].x[0]);
-    FERRY_TRY(ferry_i_matrix_dense(ctx, e->zt->rows, e->zt->k, &e->space.z));
+    FERRY_PASS(ferry_i_matrix_dense(ctx, e->zt->rows, e->zt->k, &e->space.z));
     memcpy(e->space.z->dense, e->zt->data,
            (size_t)(e->zt->rows * e->zt->k) * sizeof *e->zt->data);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Solve, with bt and bs for the halves. tr(B'AB) of eigenvectors is the sum of their

@@ -94,7 +94,6 @@ typedef struct rows {
 /* Room for all labelled rows of both sets. Weights start at 0 and are set with each row. */
 static ferry_status rows_new(ferry_ctx *ctx, const hemap_data *d, rows *r)
 {
-    ferry_status st = FERRY_OK;
     const int64_t most = d->n_labelled + d->n_taught;
 
     r->weight = ferry_i_calloc(most, sizeof *r->weight);
@@ -102,9 +101,7 @@ static ferry_status rows_new(ferry_ctx *ctx, const hemap_data *d, rows *r)
         r->cls = ferry_i_calloc(most, sizeof *r->cls);
     else
         r->num = ferry_i_calloc(most, sizeof *r->num);
-    FERRY_HAVE(ctx, r->weight && (r->cls || r->num));
-done:
-    return st;
+    return r->weight && (r->cls || r->num) ? FERRY_OK : ferry_i_nomem(ctx);
 }
 
 static void rows_clear(rows *r)
@@ -161,15 +158,13 @@ static void add_source(const hemap_data *d, const uint8_t *keep, double a, doubl
 static ferry_status gather(ferry_ctx *ctx, const ferry_block *x, const ferry_block *y,
                            int64_t n, int64_t all, const int64_t *at, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
     const int64_t k = x->k;
 
-    FERRY_TRY(ferry_i_matrix_dense(ctx, all, k, out));
+    FERRY_PASS(ferry_i_matrix_dense(ctx, all, k, out));
     for (int64_t i = 0; i < all; i++)
         memcpy((*out)->dense + i * k, FERRY_ROW(i < n ? x : y, at[i]),
                (size_t)k * sizeof *x->data);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The target alone: what gamma = 0 answers, and what transfer has to beat. Without a label

@@ -188,10 +188,9 @@ static bool assign(mixture *m, int64_t n, int64_t *ones)
  * keeps its centre. */
 static ferry_status two_means(ferry_ctx *ctx, mixture *m, int64_t n, int64_t *ones)
 {
-    ferry_status st = FERRY_OK;
     const int64_t k = m->x->k;
 
-    FERRY_TRY(start(ctx, m, n));
+    FERRY_PASS(start(ctx, m, n));
     memset(m->side, 2, (size_t)n);
     for (int it = 0; it < 100 && assign(m, n, ones); it++)
         for (int64_t side = 0; side < 2; side++) {
@@ -204,8 +203,7 @@ static ferry_status two_means(ferry_ctx *ctx, mixture *m, int64_t n, int64_t *on
             for (int64_t j = 0; j < k; j++)
                 m->centre[side * k + j] /= (double)count;
         }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Breadth first; the part on side 0 keeps the cluster's number, the other gets a new
@@ -213,7 +211,6 @@ done:
 static ferry_status bisect(ferry_ctx *ctx, mixture *m, const hemap_sampling *o,
                            int64_t *clusters)
 {
-    ferry_status st = FERRY_OK;
     int64_t end = 1, a = 0, ones = 0;
 
     *clusters = 1;
@@ -222,15 +219,14 @@ static ferry_status bisect(ferry_ctx *ctx, mixture *m, const hemap_sampling *o,
         const int64_t c = m->next[at], n = gather(m, c, &a);
         if (n < 2 * o->min_size) continue;
         if (*clusters >= o->min_clusters && agrees(m, n, a, o->kappa)) continue;
-        FERRY_TRY(two_means(ctx, m, n, &ones));
+        FERRY_PASS(two_means(ctx, m, n, &ones));
         if (ones < o->min_size || n - ones < o->min_size) continue;
         for (int64_t i = 0; i < n; i++)
             if (m->side[i]) m->cluster[m->rows[i]] = (int32_t)*clusters;
         m->next[end++] = c;
         m->next[end++] = (*clusters)++;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Whether target and source are in the cluster in like shares and in the same place. The

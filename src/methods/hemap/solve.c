@@ -436,13 +436,9 @@ done:
 ferry_status ferry_i_hemap_place(ferry_ctx *ctx, const hemap_space *s,
                                  const ferry_matrix *x, ferry_matrix **z)
 {
-    ferry_status st = FERRY_OK;
-
     *z = NULL;
     if (!s->w) return place_nearest(ctx, s, x, z);
-    FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, s->k, z));
+    FERRY_PASS(ferry_i_matrix_dense(ctx, x->rows, s->k, z));
     ferry_block b = {.rows = x->rows, .k = s->k, .data = (*z)->dense};
-    FERRY_TRY(ferry_i_linear_apply(ctx, x, s->k, s->w, &b));
-done:
-    return st;
+    return ferry_i_linear_apply(ctx, x, s->k, s->w, &b);
 }

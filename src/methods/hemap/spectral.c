@@ -246,17 +246,15 @@ static ferry_status apply_transposed(ferry_ctx *ctx, const hemap_problem *p,
                                      const ferry_block *bt, const ferry_block *bs,
                                      ferry_block *v)
 {
-    ferry_status st = FERRY_OK;
     const ferry_matrix *part[PARTS];
     const int parts = parts_of(p, part);
 
     for (int64_t i = 0, at = 0; i < parts; at += part[i++]->cols) {
         ferry_block vi = slice(v, at, part[i]->cols);
-        FERRY_TRY(ferry_e(ctx)->tmul(ctx, factor_of(p, (int)i, 0), part[i], bt, 0, &vi));
-        FERRY_TRY(ferry_e(ctx)->tmul(ctx, factor_of(p, (int)i, 1), part[i], bs, 1, &vi));
+        FERRY_PASS(ferry_e(ctx)->tmul(ctx, factor_of(p, (int)i, 0), part[i], bt, 0, &vi));
+        FERRY_PASS(ferry_e(ctx)->tmul(ctx, factor_of(p, (int)i, 1), part[i], bs, 1, &vi));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* b <- the nearest matrix with orthonormal columns: U V' of its singular vectors. A block's

@@ -341,18 +341,17 @@ enum { LEAST_ROWS = 20 }; /* of either domain, for folds and a test to mean some
 static ferry_status ask_gate(ferry_ctx *ctx, const ferry_ranksvm_options *learner,
                              const work *w, mmltl_options *o, bool *plain)
 {
-    ferry_status st = FERRY_OK;
     const char *how = "subspace, means brought together";
     double p = 0, loss[2] = {0};
 
     *plain = false;
     if (!o->gate || o->mode != MODE_FERRY || o->kernel != KERNEL_NONE || o->mmd == 1 ||
         strcmp(o->mu, "auto") != 0 || w->e.n < LEAST_ROWS || w->xt->rows < LEAST_ROWS)
-        goto done;
-    FERRY_TRY(ferry_i_mmltl_shift(ctx, w->e.x, w->xt, &p));
+        return FERRY_OK;
+    FERRY_PASS(ferry_i_mmltl_shift(ctx, w->e.x, w->xt, &p));
     ferry_i_diag_real(ctx, "shift_p", p);
     if (p > 0.01) {
-        FERRY_TRY(ferry_i_mmltl_choose(ctx, learner, w->e.x, &w->y, loss));
+        FERRY_PASS(ferry_i_mmltl_choose(ctx, learner, w->e.x, &w->y, loss));
         ferry_i_diag_real(ctx, "cv_features", loss[0]);
         ferry_i_diag_real(ctx, "cv_subspace", loss[1]);
         *plain = loss[0] <= loss[1];
@@ -360,8 +359,7 @@ static ferry_status ask_gate(ferry_ctx *ctx, const ferry_ranksvm_options *learne
         how = *plain ? "features" : "subspace";
     }
     ferry_i_diag_text(ctx, "uses", how);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* A RankSVM on the features: no subspace is kept. */

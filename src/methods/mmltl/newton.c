@@ -108,7 +108,6 @@ done:
  * and the line search ask for is computed here, so a look is the unit of cost. */
 static ferry_status look(ferry_ctx *ctx, newton *z)
 {
-    ferry_status st = FERRY_OK;
     const int64_t r = z->p->g->rows, m = z->m, n = z->q.q;
     double size = 0;
 
@@ -118,7 +117,7 @@ static ferry_status look(ferry_ctx *ctx, newton *z)
         for (int64_t j = 0; j < m; j++)
             row[j] = fixed[j] + z->dhat[i] * z->x[j];
     }
-    FERRY_TRY(ferry_i_mmltl_split(ctx, &z->q));
+    FERRY_PASS(ferry_i_mmltl_split(ctx, &z->q));
     z->psi = 0;
     for (int64_t j = 0; j < m; j++) {
         z->rest[j] = z->x[j] - z->b[j];
@@ -143,8 +142,7 @@ static ferry_status look(ferry_ctx *ctx, newton *z)
     for (int64_t j = 0; j < m; j++)
         size += z->rest[j] * z->rest[j];
     z->size = sqrt(size);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* (f_i - f_j) / (s_i^2 - s_j^2), without cancellation where both are above tau. Above tau f
@@ -164,7 +162,6 @@ static double slope(const newton *z, int64_t i, int64_t j)
  * is strongly convex; q numbers in and out. */
 static ferry_status newton_step(ferry_ctx *ctx, newton *z)
 {
-    ferry_status st = FERRY_OK;
     const int64_t n = z->q.q;
     ferry_small *jac = z->jacobian;
     const double k = 1 - z->c;
@@ -179,14 +176,13 @@ static ferry_status newton_step(ferry_ctx *ctx, newton *z)
         FERRY_AT(jac, j, j) += 1 - k * z->f[j];
         z->rhs->data[j] = -z->grad[j];
     }
-    FERRY_TRY(ferry_e(ctx)->solve(ctx, jac, z->rhs));
+    FERRY_PASS(ferry_e(ctx)->solve(ctx, jac, z->rhs));
     for (int64_t j = 0; j < z->m; j++)
         z->step[j] = -z->rest[j];
     for (int64_t l = 0; l < n; l++)
         for (int64_t j = 0; j < z->m; j++)
             z->step[j] += FERRY_AT(z->q.r_, j, l) * z->rhs->data[l];
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Go along the step, half as far each time until Psi or its gradient is smaller (near the
@@ -195,7 +191,6 @@ done:
  * sees that nothing halves any more and stops. */
 static ferry_status move(ferry_ctx *ctx, newton *z)
 {
-    ferry_status st = FERRY_OK;
     const double psi = z->psi, size = z->size;
     double t = 1, fall = 0;
 
@@ -205,11 +200,10 @@ static ferry_status move(ferry_ctx *ctx, newton *z)
     for (int half = 0; half <= HALVINGS; half++, t /= 2) {
         for (int64_t j = 0; j < z->m; j++)
             z->x[j] = z->start[j] + t * z->step[j];
-        FERRY_TRY(look(ctx, z));
+        FERRY_PASS(look(ctx, z));
         if (z->size <= (1 - 1e-4 * t) * size || z->psi <= psi + 1e-4 * t * fall) break;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Iterate: where we are as U and V, how far that is from a minimum, a step.

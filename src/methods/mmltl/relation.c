@@ -64,16 +64,14 @@ done:
 static ferry_status add_noise(ferry_ctx *ctx, const ferry_matrix *x, double *sum,
                               double *sum2, double *v)
 {
-    ferry_status st = FERRY_OK;
     const double n = (double)x->rows;
 
-    if (x->rows < 2) goto done;
-    FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, sum));
-    FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 2, sum2));
+    if (x->rows < 2) return FERRY_OK;
+    FERRY_PASS(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, sum));
+    FERRY_PASS(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 2, sum2));
     for (int64_t j = 0; j < x->cols; j++)
         v[j] += fmax(sum2[j] - sum[j] * sum[j] / n, 0) / (n - 1) / n;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Of v_j = var_s_j / ns + var_t_j / nt, the variance of delta_j, the part is taken off that

@@ -69,14 +69,12 @@ void ferry_i_mmltl_parts_clear(ferry_mmltl_parts *p)
 /* The bytes of z are Z' as a small, so that the signs are fixed by R, which is V's side. */
 ferry_status ferry_i_mmltl_split(ferry_ctx *ctx, ferry_mmltl_parts *p)
 {
-    ferry_status st = FERRY_OK;
     ferry_small zt = {p->z->k, p->z->rows, p->z->data};
 
-    FERRY_TRY(ferry_e(ctx)->svd(ctx, &zt, p->r_, p->s, p->l_));
+    FERRY_PASS(ferry_e(ctx)->svd(ctx, &zt, p->r_, p->s, p->l_));
     for (int64_t j = 0; j < p->q; j++)
         if (p->s[j] <= 4 * DBL_EPSILON * p->s[0]) p->s[j] = 0;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* By the eigenvalues of G'G, m x m. The square loses half the digits of small values; only
@@ -136,16 +134,14 @@ void ferry_i_mmltl_spread(const ferry_mmltl_parts *q, double less, double su, do
 static ferry_status balance(ferry_ctx *ctx, const ferry_mmltl *p, double delta2,
                             ferry_mmltl_parts *q, ferry_block *u, ferry_block *v)
 {
-    ferry_status st = FERRY_OK;
     const ferry_small vt = {v->k, v->rows, v->data};
 
     scale_by_a(p, delta2, 0.5, u);
     ferry_e(ctx)->bmul(ctx, 1, u, &vt, false, 0, q->z);
-    FERRY_TRY(ferry_i_mmltl_split(ctx, q));
+    FERRY_PASS(ferry_i_mmltl_split(ctx, q));
     ferry_i_mmltl_spread(q, 0, pow(p->g2, 0.25), pow(p->g2, -0.25), u, v);
     scale_by_a(p, delta2, -0.5, u);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The minimum for mu = 0: G = P S R' with every singular value less sqrt(g1 g2). Where a
@@ -155,16 +151,14 @@ done:
 static ferry_status threshold(ferry_ctx *ctx, const ferry_mmltl *p, double keep,
                               ferry_mmltl_parts *q, ferry_block *u, ferry_block *v)
 {
-    ferry_status st = FERRY_OK;
     const double tau = sqrt(p->g1 * p->g2), ratio = pow(p->g2 / p->g1, 0.25);
 
     ferry_i_block_copy(p->g, q->z);
-    FERRY_TRY(ferry_i_mmltl_split(ctx, q));
+    FERRY_PASS(ferry_i_mmltl_split(ctx, q));
     for (int64_t j = 0; j < q->q; j++)
         q->s[j] = fmax(q->s[j] - tau, keep * q->s[j]);
     ferry_i_mmltl_spread(q, 0, ratio, 1 / ratio, u, v);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Take the part along delta out of G. In place; nothing to do where delta is 0. */

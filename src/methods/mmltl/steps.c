@@ -68,16 +68,14 @@ void ferry_i_mmltl_work_free(ferry_mmltl_work *w)
 ferry_status ferry_i_mmltl_v_step(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                                   const ferry_block *u, ferry_block *v)
 {
-    ferry_status st = FERRY_OK;
     ferry_small vt = transposed(v);
 
     ferry_e(ctx)->gram(ctx, u, u, w->k);
     add_diagonal(w->k, p->g2);
-    FERRY_TRY(ferry_e(ctx)->chol(ctx, w->k));
+    FERRY_PASS(ferry_e(ctx)->chol(ctx, w->k));
     ferry_e(ctx)->gram(ctx, u, p->g, &vt);
     ferry_e(ctx)->chol_solve(ctx, w->k, &vt);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* (mu delta delta' + g1 I) U + U V'V = G V                                          (11)
@@ -87,7 +85,6 @@ done:
 ferry_status ferry_i_mmltl_u_step(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mmltl_work *w,
                                   const ferry_block *v, ferry_block *u)
 {
-    ferry_status st = FERRY_OK;
     const ferry_small vt = transposed(v), vkt = transposed(w->vk);
 
     /* K = V'V + g1 I, and K + mu |delta|^2 I. */
@@ -95,8 +92,8 @@ ferry_status ferry_i_mmltl_u_step(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mm
     add_diagonal(w->k, p->g1);
     copy_small(w->k, w->shifted);
     add_diagonal(w->shifted, p->mu * w->delta2);
-    FERRY_TRY(ferry_e(ctx)->chol(ctx, w->k));
-    FERRY_TRY(ferry_e(ctx)->chol(ctx, w->shifted));
+    FERRY_PASS(ferry_e(ctx)->chol(ctx, w->k));
+    FERRY_PASS(ferry_e(ctx)->chol(ctx, w->shifted));
 
     /* z = U'delta, then K^-1 z and V K^-1; v itself is left alone. */
     ferry_e(ctx)->gemm(ctx, false, false, 1, &vt, w->gd, 0, w->z);
@@ -109,8 +106,7 @@ ferry_status ferry_i_mmltl_u_step(ferry_ctx *ctx, const ferry_mmltl *p, ferry_mm
     /* U = G (V K^-1) - delta (mu K^-1 z)'. */
     ferry_e(ctx)->bmul(ctx, 1, p->g, &vkt, true, 0, u);
     ferry_e(ctx)->bmul(ctx, -p->mu, p->delta, w->kz, true, 1, u);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* c <- B as a column-major matrix; sizes agree. */

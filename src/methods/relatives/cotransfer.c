@@ -77,9 +77,7 @@ static void cotransfer_free(void *model)
 static ferry_status take_off(ferry_ctx *ctx, const ferry_matrix *x, const double *mean,
                              ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, out));
+    FERRY_PASS(ferry_i_matrix_dense(ctx, x->rows, x->cols, out));
     for (int64_t i = 0; i < x->rows; i++) {
         double *row = (*out)->dense + i * x->cols;
         for (int64_t j = 0; j < x->cols; j++)
@@ -87,8 +85,7 @@ static ferry_status take_off(ferry_ctx *ctx, const ferry_matrix *x, const double
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
             row[x->index[e]] += x->value[e];
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 static ferry_status column_means(ferry_ctx *ctx, const ferry_matrix *x, double **mean)

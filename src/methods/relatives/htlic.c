@@ -113,45 +113,42 @@ static ferry_status gt_times(ferry_ctx *ctx, cmf *f, double alpha, const ferry_b
 
 static ferry_status cmf_new(ferry_ctx *ctx, int64_t g, cmf *f)
 {
-    ferry_status st = FERRY_OK;
     const int64_t dt = f->p->cols, ds = f->q->cols, m = f->d->rows;
     ferry_rng rng;
 
-    FERRY_TRY(ferry_i_matrix_index(ctx, f->p));
-    FERRY_TRY(ferry_i_matrix_index(ctx, f->q));
-    FERRY_TRY(ferry_i_matrix_index(ctx, f->d));
-    FERRY_TRY(ferry_i_block_new(ctx, dt, g, &f->u));
-    FERRY_TRY(ferry_i_block_new(ctx, dt, g, &f->above_u));
-    FERRY_TRY(ferry_i_block_new(ctx, dt, g, &f->below_u));
-    FERRY_TRY(ferry_i_block_new(ctx, ds, g, &f->v));
-    FERRY_TRY(ferry_i_block_new(ctx, ds, g, &f->above_v));
-    FERRY_TRY(ferry_i_block_new(ctx, ds, g, &f->below_v));
-    FERRY_TRY(ferry_i_block_new(ctx, m, g, &f->w));
-    FERRY_TRY(ferry_i_block_new(ctx, m, g, &f->above_w));
-    FERRY_TRY(ferry_i_block_new(ctx, m, g, &f->below_w));
-    FERRY_TRY(ferry_i_block_new(ctx, f->p->rows, g, &f->n));
-    FERRY_TRY(ferry_i_small_new(ctx, g, g, &f->gram));
-    FERRY_TRY(ferry_i_small_new(ctx, g, g, &f->gram2));
-    FERRY_TRY(make_g(ctx, f));
+    FERRY_PASS(ferry_i_matrix_index(ctx, f->p));
+    FERRY_PASS(ferry_i_matrix_index(ctx, f->q));
+    FERRY_PASS(ferry_i_matrix_index(ctx, f->d));
+    FERRY_PASS(ferry_i_block_new(ctx, dt, g, &f->u));
+    FERRY_PASS(ferry_i_block_new(ctx, dt, g, &f->above_u));
+    FERRY_PASS(ferry_i_block_new(ctx, dt, g, &f->below_u));
+    FERRY_PASS(ferry_i_block_new(ctx, ds, g, &f->v));
+    FERRY_PASS(ferry_i_block_new(ctx, ds, g, &f->above_v));
+    FERRY_PASS(ferry_i_block_new(ctx, ds, g, &f->below_v));
+    FERRY_PASS(ferry_i_block_new(ctx, m, g, &f->w));
+    FERRY_PASS(ferry_i_block_new(ctx, m, g, &f->above_w));
+    FERRY_PASS(ferry_i_block_new(ctx, m, g, &f->below_w));
+    FERRY_PASS(ferry_i_block_new(ctx, f->p->rows, g, &f->n));
+    FERRY_PASS(ferry_i_small_new(ctx, g, g, &f->gram));
+    FERRY_PASS(ferry_i_small_new(ctx, g, g, &f->gram2));
+    FERRY_PASS(make_g(ctx, f));
     f->d2 = ferry_i_matrix_norm2(f->d);
     ferry_i_rng_for(ctx, &rng, "htlic");
     ferry_i_fill_uniform(f->u, &rng, 0.1, 1);
     ferry_i_fill_uniform(f->v, &rng, 0.1, 1);
     ferry_i_fill_uniform(f->w, &rng, 0.1, 1);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* U <- U o (G V) / (U V'V), W likewise with D, then
  * V <- V o (a G'U + b D'W) / (V (a U'U + b W'W)),  a = 1/|G|^2, b = lambda/|D|^2. */
 static ferry_status cmf_step(ferry_ctx *ctx, cmf *f, double lambda)
 {
-    ferry_status st = FERRY_OK;
     const ferry_engine *e = ferry_e(ctx);
     const double a = 1 / fmax(f->g2, DBL_MIN), b = lambda / fmax(f->d2, DBL_MIN);
 
     e->gram(ctx, f->v, f->v, f->gram);
-    FERRY_TRY(g_times(ctx, f, f->v, f->above_u));
+    FERRY_PASS(g_times(ctx, f, f->v, f->above_u));
     e->bmul(ctx, 1, f->u, f->gram, false, 0, f->below_u);
     e->mulup(ctx, f->u, f->above_u, f->below_u, 1, 1e-16, 1e-100);
     e->mul(ctx, 1, f->d, f->v, 0, f->above_w);
@@ -162,22 +159,20 @@ static ferry_status cmf_step(ferry_ctx *ctx, cmf *f, double lambda)
     e->gram(ctx, f->w, f->w, f->gram2);
     for (int64_t i = 0; i < f->gram->rows * f->gram->cols; i++)
         f->gram->data[i] = a * f->gram->data[i] + b * f->gram2->data[i];
-    FERRY_TRY(gt_times(ctx, f, a, f->u, f->above_v));
-    FERRY_TRY(e->tmul(ctx, b, f->d, f->w, 1, f->above_v));
+    FERRY_PASS(gt_times(ctx, f, a, f->u, f->above_v));
+    FERRY_PASS(e->tmul(ctx, b, f->d, f->w, 1, f->above_v));
     e->bmul(ctx, 1, f->v, f->gram, false, 0, f->below_v);
     e->mulup(ctx, f->v, f->above_v, f->below_v, 1, 1e-16, 1e-100);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The two terms of the objective, weighted. */
 static ferry_status cmf_objective(ferry_ctx *ctx, cmf *f, double lambda, double *out)
 {
-    ferry_status st = FERRY_OK;
     const ferry_engine *e = ferry_e(ctx);
     double gu = 0, dw = 0, uv = 0, wv = 0;
 
-    FERRY_TRY(g_times(ctx, f, f->v, f->above_u));
+    FERRY_PASS(g_times(ctx, f, f->v, f->above_u));
     gu = e->dot(ctx, f->above_u, f->u);
     e->mul(ctx, 1, f->d, f->v, 0, f->above_w);
     dw = e->dot(ctx, f->above_w, f->w);
@@ -190,8 +185,7 @@ static ferry_status cmf_objective(ferry_ctx *ctx, cmf *f, double lambda, double 
         wv += f->gram->data[i] * f->gram2->data[i];
     *out = (f->g2 - 2 * gu + uv) / fmax(f->g2, DBL_MIN) +
            lambda * (f->d2 - 2 * dw + wv) / fmax(f->d2, DBL_MIN);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- the data ---- */

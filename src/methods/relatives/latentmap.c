@@ -68,12 +68,11 @@ static void pair_clear(pair *p)
 static ferry_status only(ferry_ctx *ctx, const ferry_matrix *x, const uint8_t *keep,
                          bool which, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
     int64_t nnz = 0;
 
     for (int64_t e = 0; e < x->nnz; e++)
         nnz += (keep[x->index[e]] != 0) == which;
-    FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->cols, nnz, out));
+    FERRY_PASS(ferry_i_matrix_csr(ctx, x->rows, x->cols, nnz, out));
     nnz = 0;
     for (int64_t i = 0; i < x->rows; i++) {
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
@@ -83,8 +82,7 @@ static ferry_status only(ferry_ctx *ctx, const ferry_matrix *x, const uint8_t *k
         }
         (*out)->start[i + 1] = nnz;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* (K_ii + lambda I)^-1 K_ij: what rows of i say about each row of j. */
@@ -92,20 +90,17 @@ static ferry_status regress(ferry_ctx *ctx, const ferry_small *k, int64_t i0, in
                             int64_t j0, int64_t nj, double lambda, ferry_small **chol,
                             ferry_small **m)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_small_new(ctx, ni, ni, chol));
-    FERRY_TRY(ferry_i_small_new(ctx, ni, nj, m));
+    FERRY_PASS(ferry_i_small_new(ctx, ni, ni, chol));
+    FERRY_PASS(ferry_i_small_new(ctx, ni, nj, m));
     for (int64_t b = 0; b < ni; b++)
         for (int64_t a = 0; a < ni; a++)
             FERRY_AT(*chol, a, b) = FERRY_AT(k, i0 + a, i0 + b) + (a == b ? lambda : 0);
     for (int64_t b = 0; b < nj; b++)
         for (int64_t a = 0; a < ni; a++)
             FERRY_AT(*m, a, b) = FERRY_AT(k, i0 + a, j0 + b);
-    FERRY_TRY(ferry_e(ctx)->chol(ctx, *chol));
+    FERRY_PASS(ferry_e(ctx)->chol(ctx, *chol));
     ferry_e(ctx)->chol_solve(ctx, *chol, *m);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 static ferry_status fill_in(ferry_ctx *ctx, double lambda, pair *p)
@@ -142,19 +137,15 @@ static void spread(ferry_ctx *ctx, const ferry_small *m, bool turned,
 /* z <- Z' y: A'y_A + B1' M_A' y_A + B'y_B + A1' M_B' y_B. */
 static ferry_status times_z(ferry_ctx *ctx, pair *p, const ferry_block *y, ferry_block *z)
 {
-    ferry_status st = FERRY_OK;
-
     cut(p, y, p->half[0], p->half[1]);
     for (int i = 0; i < 2; i++) {
         ferry_block *to = p->other[1 - i]; /* M_A' y_A are rows of B, M_B' y_B of A */
         spread(ctx, p->m[i], true, p->half[i], 0, to);
     }
-    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, p->x[0], p->half[0], 0, z));
-    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, p->x[1], p->half[1], 1, z));
-    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, p->own[1], p->other[1], 1, z));
-    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, p->own[0], p->other[0], 1, z));
-done:
-    return st;
+    FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, p->x[0], p->half[0], 0, z));
+    FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, p->x[1], p->half[1], 1, z));
+    FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, p->own[1], p->other[1], 1, z));
+    return ferry_e(ctx)->tmul(ctx, 1, p->own[0], p->other[0], 1, z);
 }
 
 /* y <- Z z. */
@@ -174,49 +165,41 @@ static void z_times(ferry_ctx *ctx, pair *p, const ferry_block *z, ferry_block *
 
 static ferry_status room(ferry_ctx *ctx, int64_t k, pair *p)
 {
-    ferry_status st = FERRY_OK;
-
     for (int i = 0; i < 2; i++) {
         FERRY_FREE(p->half[i], p->other[i]);
         p->half[i] = p->other[i] = NULL;
-        FERRY_TRY(ferry_i_block_new(ctx, i ? p->nb : p->na, k, &p->half[i]));
-        FERRY_TRY(ferry_i_block_new(ctx, i ? p->nb : p->na, k, &p->other[i]));
+        FERRY_PASS(ferry_i_block_new(ctx, i ? p->nb : p->na, k, &p->half[i]));
+        FERRY_PASS(ferry_i_block_new(ctx, i ? p->nb : p->na, k, &p->other[i]));
     }
     ferry_i_free(p->z);
     p->z = NULL;
-    FERRY_TRY(ferry_i_block_new(ctx, p->cols, k, &p->z));
-done:
-    return st;
+    return ferry_i_block_new(ctx, p->cols, k, &p->z);
 }
 
 /* y <- Z Z' x. */
 static ferry_status gram(ferry_ctx *ctx, void *arg, const ferry_block *x, ferry_block *y)
 {
-    ferry_status st = FERRY_OK;
     pair *p = arg;
 
-    if (!p->z || p->z->k != x->k) FERRY_TRY(room(ctx, x->k, p));
-    FERRY_TRY(times_z(ctx, p, x, p->z));
+    if (!p->z || p->z->k != x->k) FERRY_PASS(room(ctx, x->k, p));
+    FERRY_PASS(times_z(ctx, p, x, p->z));
     z_times(ctx, p, p->z, y);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The r largest singular values and left singular vectors; those near 0 are left out. */
 static ferry_status decompose(ferry_ctx *ctx, int64_t rank, pair *p)
 {
-    ferry_status st = FERRY_OK;
     const int64_t n = p->na + p->nb;
 
     p->r = rank < n ? rank : n;
     p->s2 = ferry_i_calloc(p->r, sizeof *p->s2);
-    if (!p->s2) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_block_new(ctx, n, p->r, &p->u));
-    FERRY_TRY(ferry_e(ctx)->eigs(ctx, n, gram, p, p->r, 1e-6, p->s2, p->u));
+    if (!p->s2) return ferry_i_nomem(ctx);
+    FERRY_PASS(ferry_i_block_new(ctx, n, p->r, &p->u));
+    FERRY_PASS(ferry_e(ctx)->eigs(ctx, n, gram, p, p->r, 1e-6, p->s2, p->u));
     while (p->r > 1 && !(p->s2[p->r - 1] > 1e-10 * p->s2[0]))
         p->r--;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* beta (c x (r + 1)) of a logistic regression on the rows of A, U S. */

@@ -101,19 +101,17 @@ static bool mpa_watches(const void *state)
 static ferry_status mpa_see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
                             double *score, int32_t *votes)
 {
-    ferry_status st = FERRY_OK;
     mpa *m = state;
 
     (void)votes;
-    FERRY_TRY(ferry_i_online_check(ctx, x, m->in.d, k, m->pa->k));
+    FERRY_PASS(ferry_i_online_check(ctx, x, m->in.d, k, m->pa->k));
     memset(score, 0, (size_t)k * sizeof *score);
     const ferry_row row = ferry_i_online_row(&m->in, x, NULL);
     if (m->causal)
         ferry_i_moments_add(&m->z, &row); /* it counts, as when its label comes */
     const ferry_row in = input(m, &row, m->x);
     scores(m, &in, score);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Up to `passes` steps: one may put another class first. */
@@ -133,16 +131,14 @@ static void learn_row(mpa *m, const ferry_row *row, int32_t cls)
 static ferry_status mpa_learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
                               const int32_t *votes)
 {
-    ferry_status st = FERRY_OK;
     mpa *m = state;
 
     (void)votes;
-    FERRY_TRY(ferry_i_online_check(ctx, x, m->in.d, m->pa->k, 0));
-    if (cls >= m->pa->k) FERRY_TRY(make_room(ctx, m, (int64_t)cls + 1));
+    FERRY_PASS(ferry_i_online_check(ctx, x, m->in.d, m->pa->k, 0));
+    if (cls >= m->pa->k) FERRY_PASS(make_room(ctx, m, (int64_t)cls + 1));
     const ferry_row row = ferry_i_online_row(&m->in, x, NULL);
     learn_row(m, &row, cls);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 static const ferry_online mpa_online = {

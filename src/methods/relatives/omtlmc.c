@@ -15,13 +15,9 @@ static const ferry_opt omtlmc_opts[] = {HEDGE_OPTS};
 /* One view in the target and in each source, labels on both sides. */
 static ferry_status omtlmc_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    ferry_status st = FERRY_OK;
-
     (void)options;
-    FERRY_TRY(ferry_i_online_fits(ctx, "omtlmc", task));
-    FERRY_TRY(ferry_i_hedge_fits(ctx, "omtlmc", task));
-done:
-    return st;
+    FERRY_PASS(ferry_i_online_fits(ctx, "omtlmc", task));
+    return ferry_i_hedge_fits(ctx, "omtlmc", task);
 }
 
 /* Everything is hedge_fit's; the rule is all that this method adds. Nothing iterates, so

@@ -140,7 +140,6 @@ done:
 static ferry_status run(ferry_ctx *ctx, stage *s, int32_t *const *known,
                         ferry_fit_info *rep)
 {
-    ferry_status st = FERRY_OK;
     const triplex_options *o = s->o;
     const ferry_nmtf_options no = {.loss = FERRY_NMTF_SQUARED,
                                    .norm = (ferry_nmtf_norm)o->norm,
@@ -151,31 +150,30 @@ static ferry_status run(ferry_ctx *ctx, stage *s, int32_t *const *known,
     ferry_nmtf_found found;
     ferry_rng rng;
 
-    FERRY_TRY(stage_columns(ctx, s));
+    FERRY_PASS(stage_columns(ctx, s));
     s->place = ferry_i_calloc(s->n_from + 1, sizeof *s->place);
-    if (!s->place) FERRY_TRY(ferry_i_nomem(ctx));
+    if (!s->place) return ferry_i_nomem(ctx);
     for (int64_t v = 0; v <= s->n_from; v++) {
         s->place[v] = (ferry_nmtf_place){NULL, 0, v, 1};
-        FERRY_TRY(ferry_i_columns_cut(ctx, member(s, v)->x, s->keep, false, &s->place[v].x,
-                                      NULL));
+        FERRY_PASS(ferry_i_columns_cut(ctx, member(s, v)->x, s->keep, false, &s->place[v].x,
+                                       NULL));
     }
-    FERRY_TRY(ferry_i_nmtf_new(ctx, s->b->c, o->identical, o->alike, o->distinct,
-                               s->n_from + 1, s->place, &s->n));
+    FERRY_PASS(ferry_i_nmtf_new(ctx, s->b->c, o->identical, o->alike, o->distinct,
+                                s->n_from + 1, s->place, &s->n));
     for (int64_t v = 0; v < s->n_from; v++)
         ferry_i_nmtf_know(s->n, v, known[s->from + v]);
     ferry_i_nmtf_know(s->n, s->n_from, s->b->place[s->to].known);
     ferry_i_rng_for(ctx, &rng, "triplex");
-    FERRY_TRY(ferry_i_nmtf_random(ctx, s->n, &rng));
-    FERRY_TRY(first_labels(ctx, s, known));
+    FERRY_PASS(ferry_i_nmtf_random(ctx, s->n, &rng));
+    FERRY_PASS(first_labels(ctx, s, known));
     ferry_i_nmtf_start(s->n, s->n_from, s->start, o->floor);
-    FERRY_TRY(ferry_i_nmtf_run(ctx, s->n, &no, "triplex", &found));
+    FERRY_PASS(ferry_i_nmtf_run(ctx, s->n, &no, "triplex", &found));
     rep->iters += found.iterations;
     rep->objective = found.objective;
     rep->stop = found.finish      ? FERRY_STOP_FINISH
                 : found.converged ? FERRY_STOP_TOL
                                   : FERRY_STOP_MAX_ITER;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- the model: what a factorisation leaves, without its factors ---- */

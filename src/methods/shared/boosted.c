@@ -82,18 +82,16 @@ ferry_status ferry_i_boosted_prepare(ferry_ctx *ctx, const char *method,
                                      const ferry_task *task, ferry_prepared **prepared,
                                      boosted_views *out)
 {
-    ferry_status st = FERRY_OK;
     const ferry_wants w = {.method = method,
                            .domains = FERRY_THE_TARGET,
                            .layout = FERRY_APART,
                            .scale = FERRY_SCALE_NONE,
                            .missing = true};
 
-    FERRY_TRY(ferry_i_prepare(ctx, task, &w, prepared));
-    FERRY_TRY(split_views(ctx, ferry_i_prepared_target(*prepared), out));
+    FERRY_PASS(ferry_i_prepare(ctx, task, &w, prepared));
+    FERRY_PASS(split_views(ctx, ferry_i_prepared_target(*prepared), out));
     ferry_i_prepared_forget(*prepared);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Views that the new data lack have no rows; prepare has checked the columns. */
@@ -261,13 +259,9 @@ void ferry_i_outputs_decide(const ferry_outputs *o, const double *answer, int64_
 ferry_status ferry_i_outputs_check(ferry_ctx *ctx, const ferry_outputs *o,
                                    const ferry_prediction *p)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_NEED(ctx,
-               p->goal == (o->numbers ? FERRY_REGRESS : FERRY_CLASSIFY) &&
-                   (o->numbers || p->k == o->classes),
-               FERRY_EDATA, "the model has %lld classes, not %lld", (long long)o->classes,
-               (long long)p->k);
-done:
-    return st;
+    if (!(p->goal == (o->numbers ? FERRY_REGRESS : FERRY_CLASSIFY) &&
+          (o->numbers || p->k == o->classes)))
+        return ferry_i_fail(ctx, FERRY_EDATA, "the model has %lld classes, not %lld",
+                            (long long)o->classes, (long long)p->k);
+    return FERRY_OK;
 }

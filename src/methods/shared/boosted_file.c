@@ -53,9 +53,7 @@ done:
 static ferry_status load_tree(ferry_ctx *ctx, const columns *c, int64_t at, int64_t n,
                               int64_t cols, ferry_tree **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_tree_new(ctx, n, out));
+    FERRY_PASS(ferry_i_tree_new(ctx, n, out));
     for (int64_t i = 0; i < n; i++) {
         const int64_t e = at + i;
         ferry_tree_node *node = &(*out)->node[i];
@@ -65,18 +63,17 @@ static ferry_status load_tree(ferry_ctx *ctx, const columns *c, int64_t at, int6
         /* A leaf: ferry_i_tree_new has made it one, and its children in the file mean
          * nothing. */
         if (c->feature[e] == -1) continue;
-        FERRY_NEED(ctx,
-                   c->feature[e] >= 0 && c->feature[e] < cols && c->left[e] > i &&
-                       c->left[e] < n && c->right[e] > i && c->right[e] < n,
-                   FERRY_EDATA, "tensor forest.feature: node %lld is not of a tree",
-                   (long long)e);
+        if (!(c->feature[e] >= 0 && c->feature[e] < cols && c->left[e] > i &&
+              c->left[e] < n && c->right[e] > i && c->right[e] < n))
+            return ferry_i_fail(ctx, FERRY_EDATA,
+                                "tensor forest.feature: node %lld is not of a tree",
+                                (long long)e);
         node->feature = (int32_t)c->feature[e];
         node->left = (int32_t)c->left[e];
         node->right = (int32_t)c->right[e];
         node->missing_left = c->missing_left[e] != 0;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Loading: n iterations of trees, whose counts of nodes add up to no more than there are. */

@@ -226,12 +226,11 @@ static ferry_status carried_room(ferry_ctx *ctx, ttl_carried *m)
 ferry_status ferry_i_carried_on_target(ferry_ctx *ctx, const ttl_carried *m,
                                        const ttl_bridge *b, ttl_carried *out)
 {
-    ferry_status st = FERRY_OK;
     const int64_t cols = ferry_i_prepared_width(b->prepared);
 
     *out = (ttl_carried){.c = m->c, .cols = cols, .svm = m->svm, .l2 = m->l2};
-    if (!m->w) goto done;
-    FERRY_TRY(carried_room(ctx, out));
+    if (!m->w) return FERRY_OK;
+    FERRY_PASS(carried_room(ctx, out));
     for (int64_t j = 0; j < cols; j++) {
         const int64_t from = ferry_i_prepared_column(b->prepared, j);
         out->keep[j] = m->keep[from];
@@ -241,8 +240,7 @@ ferry_status ferry_i_carried_on_target(ferry_ctx *ctx, const ttl_carried *m,
     }
     for (int64_t k = 0; k < m->c; k++)
         out->w[k * (cols + 1) + cols] = m->w[k * (m->cols + 1) + m->cols];
-done:
-    return st;
+    return FERRY_OK;
 }
 
 void ferry_i_carried_file(ferry_io *io, int64_t c, int64_t cols, ttl_carried *m)

@@ -142,29 +142,27 @@ done:
 /* Divide by sqrt(|X|^2 / m) in the norm asked for; a view that is all constant stays. */
 static ferry_status balance_view(ferry_ctx *ctx, embed_balance balance, embed_view *v)
 {
-    ferry_status st = FERRY_OK;
     double size2 = 0, most = 0;
 
     v->factor = 1;
-    FERRY_TRY(norm2(ctx, v, &v->norm2));
+    FERRY_PASS(norm2(ctx, v, &v->norm2));
     size2 = v->norm2;
-    if (balance == BALANCE_NONE) goto done;
-    FERRY_NEED(ctx, isfinite(size2), FERRY_ENUMERIC,
-               "a view's values are too large to scale");
-    if (balance == BALANCE_SPECTRAL) FERRY_TRY(spectral2(ctx, v, &size2));
+    if (balance == BALANCE_NONE) return FERRY_OK;
+    if (!isfinite(size2))
+        return ferry_i_fail(ctx, FERRY_ENUMERIC, "a view's values are too large to scale");
+    if (balance == BALANCE_SPECTRAL) FERRY_PASS(spectral2(ctx, v, &size2));
     for (int64_t j = 0; j < v->cols; j++)
         most = fmax(most, fabs(v->mean[j]));
     const double norm = sqrt(fmax(size2, 0) / (v->rows > 0 ? (double)v->rows : 1));
     /* A constant view has a deviation of rounding size, not of 0. */
-    if (!(norm > DBL_MIN && norm > 1e-13 * most)) goto done;
+    if (!(norm > DBL_MIN && norm > 1e-13 * most)) return FERRY_OK;
     v->factor = 1 / norm;
     v->norm2 /= norm * norm;
     for (int64_t e = 0; e < v->c.x->nnz; e++)
         row_values(v->c.x)[e] *= v->factor;
     for (int64_t j = 0; v->c.shift && j < v->cols; j++)
         v->c.shift[j] *= v->factor;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* A matrix whose cells may be changed: x itself when nobody else has it. */

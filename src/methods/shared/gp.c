@@ -74,14 +74,11 @@ done:
 static ferry_status bridge_mean(ferry_ctx *ctx, const ttl_gp *m, const ferry_matrix *x,
                                 ferry_block *f)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_kernel_mul(ctx, m->gamma, m->p, x, m->alpha, f));
+    FERRY_PASS(ferry_i_kernel_mul(ctx, m->gamma, m->p, x, m->alpha, f));
     for (int64_t i = 0; i < f->rows; i++)
         for (int64_t j = 0; j < f->k; j++)
             FERRY_ROW(f, i)[j] += m->zbar[j];
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Squared distances (kept over the grid), B and its factor, B^-1, the residual, and m at
@@ -95,12 +92,11 @@ typedef struct gate_work {
 static ferry_status gate_solve(ferry_ctx *ctx, const ttl_gp *m, const int32_t *y, double a,
                                double tau, gate_work *w)
 {
-    ferry_status st = FERRY_OK;
     const int64_t n = w->b->rows;
 
     memcpy(w->b->data, w->d2->data, (size_t)(n * n) * sizeof(double));
     to_kernel(m->gamma, tau, NOISE_TARGET, w->b);
-    FERRY_TRY(ferry_e(ctx)->chol(ctx, w->b));
+    FERRY_PASS(ferry_e(ctx)->chol(ctx, w->b));
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++)
             FERRY_AT(w->inv, i, j) = (double)(i == j);
@@ -111,8 +107,7 @@ static ferry_status gate_solve(ferry_ctx *ctx, const ttl_gp *m, const int32_t *y
     }
     ferry_e(ctx)->chol_solve(ctx, w->b, w->inv);
     ferry_e(ctx)->chol_solve(ctx, w->b, w->r);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Mean square of what each labelled instance would be missed by if it were left out: no

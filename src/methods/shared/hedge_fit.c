@@ -88,10 +88,9 @@ done:
 static ferry_status project(ferry_ctx *ctx, const hedge *h, const cdspp *c,
                             const cdspp_problem *p, hedge_source *s, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
     const int64_t ns = p->s.x->rows, nt = p->t.x->rows, n = ns + nt;
 
-    FERRY_TRY(ferry_i_matrix_dense(ctx, n, c->rank, out));
+    FERRY_PASS(ferry_i_matrix_dense(ctx, n, c->rank, out));
     double *z = (*out)->dense;
     ferry_block zs = {ns, c->rank, z}, zt = {nt, c->rank, z + ns * c->rank};
     ferry_e(ctx)->mul(ctx, 1, p->s.x, c->ps, 0, &zs);
@@ -100,8 +99,7 @@ static ferry_status project(ferry_ctx *ctx, const hedge *h, const cdspp *c,
         s->mu[i % c->rank] += z[i] / (double)n;
     for (int64_t i = 0; i < n; i++)
         ferry_i_hedge_after(h, s, z + i * c->rank);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Everything of one source but its name: R, its group, W_S, and for losses W_T in the

@@ -61,10 +61,9 @@ int64_t ferry_i_hedge_votes_size(const void *model)
 ferry_status ferry_i_hedge_see(ferry_ctx *ctx, void *model, const ferry_row *x, int64_t k,
                                double *score, int32_t *votes)
 {
-    ferry_status st = FERRY_OK;
     hedge_model *m = model;
 
-    FERRY_TRY(ferry_i_online_check(ctx, x, m->h.d, k, m->h.k));
+    FERRY_PASS(ferry_i_online_check(ctx, x, m->h.d, k, m->h.k));
     m->row = ferry_i_online_row(&m->in, x, NULL);
     ferry_i_hedge_look(&m->h, &m->row, &m->s);
     remember(m, x);
@@ -73,8 +72,7 @@ ferry_status ferry_i_hedge_see(ferry_ctx *ctx, void *model, const ferry_row *x, 
     memset(score, 0, (size_t)k * sizeof *score);
     memcpy(score, m->s.total, (size_t)m->h.k * sizeof *score);
     if (votes && m->h.rule == HEDGE_MISTAKES) ferry_i_hedge_votes(&m->h, &m->s, votes);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* The label of the row at hand finds its scores still there; any other row is scored with
@@ -82,23 +80,21 @@ done:
 ferry_status ferry_i_hedge_hear(ferry_ctx *ctx, void *model, const ferry_row *x,
                                 int32_t cls, const int32_t *votes)
 {
-    ferry_status st = FERRY_OK;
     hedge_model *m = model;
 
-    FERRY_TRY(ferry_i_online_check(ctx, x, m->h.d, 0, 0));
+    FERRY_PASS(ferry_i_online_check(ctx, x, m->h.d, 0, 0));
     const bool known = cls < m->h.k && is_last(m, x);
     if (!known) m->row = ferry_i_online_row(&m->in, x, NULL);
     /* What follows changes the weights, so the scores of the last row are no longer those
      * of now. */
     m->last_n = -1;
     if (cls >= m->s.k)
-        FERRY_TRY(ferry_i_hedge_scores_new(ctx, &m->h, (int64_t)cls + 1, &m->s));
-    FERRY_TRY(ferry_i_hedge_classes(ctx, &m->h, (int64_t)cls + 1));
+        FERRY_PASS(ferry_i_hedge_scores_new(ctx, &m->h, (int64_t)cls + 1, &m->s));
+    FERRY_PASS(ferry_i_hedge_classes(ctx, &m->h, (int64_t)cls + 1));
     if (!known)
         ferry_i_hedge_look(&m->h, &m->row, &m->s); /* the step is from the weights of now */
     (void)ferry_i_hedge_learn(&m->h, &m->row, cls, votes, &m->s);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* What each learner counts in the whole: u_i alpha_i, and the rest for the target's. */

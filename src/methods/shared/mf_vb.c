@@ -61,16 +61,13 @@ done:
 /* All of them on x. Once asked to finish, factors are left out. */
 static ferry_status all_fits(ferry_ctx *ctx, const observed *x, work *k)
 {
-    ferry_status st = FERRY_OK;
-
     fits_clear(k);
-    FERRY_TRY(one_fit(ctx, x, 0, k, &k->base));
+    FERRY_PASS(one_fit(ctx, x, 0, k, &k->base));
     for (int64_t c = 0; c < k->n_ranks; c++) {
         if (k->finish) k->w[c] = 0;
-        if (!k->finish) FERRY_TRY(one_fit(ctx, x, k->rank[c], k, &k->with[c]));
+        if (!k->finish) FERRY_PASS(one_fit(ctx, x, k->rank[c], k, &k->with[c]));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- weights ---- */
@@ -307,17 +304,14 @@ done:
 /* The biases of a fit as one without factors, which is what make_model() starts from. */
 static ferry_status biases_of(ferry_ctx *ctx, const vb_fit *f, vb_fit *out)
 {
-    ferry_status st = FERRY_OK;
-
     *out = (vb_fit){.mu = f->mu, .sd = f->sd, .s2 = f->s2, .va = f->va, .vb = f->vb};
-    FERRY_TRY(ferry_i_block_new(ctx, f->zu->rows, 1, &out->zu));
-    FERRY_TRY(ferry_i_block_new(ctx, f->zi->rows, 1, &out->zi));
+    FERRY_PASS(ferry_i_block_new(ctx, f->zu->rows, 1, &out->zu));
+    FERRY_PASS(ferry_i_block_new(ctx, f->zi->rows, 1, &out->zi));
     for (int64_t i = 0; i < f->zu->rows; i++)
         out->zu->data[i] = FERRY_ROW(f->zu, i)[0];
     for (int64_t i = 0; i < f->zi->rows; i++)
         out->zi->data[i] = FERRY_ROW(f->zi, i)[0];
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Variances are learnt from the second sweep on: with so many ratings a start that is far off

@@ -217,16 +217,12 @@ done:
 ferry_status ferry_i_near_features(ferry_ctx *ctx, const rating_near *m, int64_t n,
                                    const int64_t *user, const int64_t *item, double *f)
 {
-    ferry_status st = FERRY_OK;
-
     memset(f, 0, (size_t)(n * NEAR_FEATURES) * sizeof *f);
     for (int64_t e = 0; e < n; e++)
         plain(m, user[e] < m->e.x->rows ? user[e] : -1,
               item[e] < m->e.x->cols ? item[e] : -1, f + e * NEAR_FEATURES);
-    FERRY_TRY(ask_rows(ctx, m, m->e.xt, m->e.x, n, item, user, item, by_items, f));
-    FERRY_TRY(ask_rows(ctx, m, m->e.x, m->e.xt, n, user, user, item, by_users, f));
-done:
-    return st;
+    FERRY_PASS(ask_rows(ctx, m, m->e.xt, m->e.x, n, item, user, item, by_items, f));
+    return ask_rows(ctx, m, m->e.x, m->e.xt, n, user, user, item, by_users, f);
 }
 
 ferry_status ferry_i_near_add(ferry_ctx *ctx, const rating_near *m, int64_t n,

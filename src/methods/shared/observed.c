@@ -215,14 +215,11 @@ done:
  */
 ferry_status ferry_i_rating_data(ferry_ctx *ctx, const ferry_task *task, rating_data *out)
 {
-    ferry_status st = FERRY_OK;
     const ferry_domain *d = NULL;
 
-    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
-    FERRY_TRY(ferry_i_ratings_sorted(ctx, d->ratings, &out->r));
-    FERRY_TRY(ferry_i_observed_new(ctx, out->r, 1, 0, &out->x));
-done:
-    return st;
+    FERRY_PASS(ferry_i_task_target(ctx, task, &d));
+    FERRY_PASS(ferry_i_ratings_sorted(ctx, d->ratings, &out->r));
+    return ferry_i_observed_new(ctx, out->r, 1, 0, &out->x);
 }
 
 void ferry_i_rating_data_clear(rating_data *d)

@@ -123,7 +123,6 @@ ferry_status ferry_i_online_prepare(ferry_ctx *ctx, const char *method,
                                     const ferry_task *task, unsigned domains, int scale,
                                     online_input *in)
 {
-    ferry_status st = FERRY_OK;
     const ferry_wants wants = {.method = method,
                                .domains = domains,
                                .layout = FERRY_APART,
@@ -131,10 +130,8 @@ ferry_status ferry_i_online_prepare(ferry_ctx *ctx, const char *method,
                                .taught = (domains & FERRY_SOURCES) != 0,
                                .labelled = true};
 
-    FERRY_TRY(ferry_i_prepare(ctx, task, &wants, &in->prepared));
-    FERRY_TRY(make_room(ctx, in));
-done:
-    return st;
+    FERRY_PASS(ferry_i_prepare(ctx, task, &wants, &in->prepared));
+    return make_room(ctx, in);
 }
 
 void ferry_i_online_clear(online_input *in)

@@ -37,17 +37,15 @@ ferry_status ferry_i_ranked_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
                                 const uint8_t *on, bool stopped, ranked *s,
                                 ferry_fit_info *rep)
 {
-    ferry_status st = FERRY_OK;
     bool finish = false;
 
-    FERRY_TRY(ferry_i_ranksvm_fit(ctx, o, z, mean, s->b.k, on, &s->r, &finish));
+    FERRY_PASS(ferry_i_ranksvm_fit(ctx, o, z, mean, s->b.k, on, &s->r, &finish));
     ferry_i_diag_real(ctx, "epochs", (double)s->r->epochs);
     ferry_i_diag_real(ctx, "rank_objective", s->r->objective);
     rep->objective = s->r->objective;
     rep->iters = s->r->epochs;
     rep->stop = finish || stopped ? FERRY_STOP_FINISH : FERRY_STOP_DONE;
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- new instances ---- */

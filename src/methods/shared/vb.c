@@ -224,13 +224,11 @@ double ferry_i_vb_at(const vb_fit *f, int64_t user, int64_t item)
 static ferry_status sweeps(ferry_ctx *ctx, const observed *o, const vb_how *how, side *u,
                            side *i, vb_fit *f)
 {
-    ferry_status st = FERRY_OK;
-
     f->s2 = 0.8;
     for (int64_t t = 0; t < how->sweeps && f->sd > 0; t++) {
         double sum = 0;
-        FERRY_TRY(half(ctx, o->x, f, i, u));
-        FERRY_TRY(half(ctx, o->xt, f, u, i));
+        FERRY_PASS(half(ctx, o->x, f, i, u));
+        FERRY_PASS(half(ctx, o->xt, f, u, i));
         for (int64_t j = 0; j < i->n; j++)
             sum += i->sse[j];
         f->s2 = fmax(sum / (double)o->x->nnz, 1e-9); /* ratings without any noise */
@@ -239,8 +237,7 @@ static ferry_status sweeps(ferry_ctx *ctx, const observed *o, const vb_how *how,
             learn(o->xt, how->n0, f->s2, t >= how->burn, i);
         }
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 ferry_status ferry_i_vb(ferry_ctx *ctx, const observed *o, const vb_how *how,

@@ -392,7 +392,6 @@ done:
 
 ferry_status ferry_i_trip_settle(ferry_ctx *ctx, const trip *t, int64_t i, ttl_mixture *m)
 {
-    ferry_status st = FERRY_OK;
     stop *s = &t->at[i];
 
     s->stable = s->names = s->fid = NAN;
@@ -400,8 +399,7 @@ ferry_status ferry_i_trip_settle(ferry_ctx *ctx, const trip *t, int64_t i, ttl_m
     for (int64_t v = 0; v < t->b->prepared->n_spaces; v++)
         if (t->b->place[i].has[v])
             s->words = s->words && ferry_i_space_wordlike(&t->b->prepared->space[v]);
-    FERRY_TRY((s->words ? settle_words : settle_others)(ctx, t, i, m));
+    FERRY_PASS((s->words ? settle_words : settle_others)(ctx, t, i, m));
     if (!s->settled) s->half.settled = s->half.carried;
-done:
-    return st;
+    return FERRY_OK;
 }

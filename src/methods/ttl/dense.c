@@ -138,16 +138,15 @@ done:
 static ferry_status place_rows(ferry_ctx *ctx, const ferry_matrix *x, bool by_rows,
                                ferry_block *u, const double *value, ttl_axes *a)
 {
-    ferry_status st = FERRY_OK;
     ferry_block **fill = by_rows ? &a->v : &a->z;
 
     if (by_rows)
         a->z = u;
     else
         a->v = u;
-    FERRY_TRY(ferry_i_block_new(ctx, by_rows ? x->cols : x->rows, u->k, fill));
+    FERRY_PASS(ferry_i_block_new(ctx, by_rows ? x->cols : x->rows, u->k, fill));
     if (by_rows)
-        FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, x, u, 0, a->v));
+        FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, x, u, 0, a->v));
     else
         ferry_e(ctx)->mul(ctx, 1, x, u, 0, a->z);
     for (int64_t k = 0; k < u->k; k++) {
@@ -160,8 +159,7 @@ static ferry_status place_rows(ferry_ctx *ctx, const ferry_matrix *x, bool by_ro
         for (int64_t i = 0; i < x->rows; i++)
             FERRY_ROW(a->z, i)[k] = FERRY_ROW(a->z, i)[k] * (by_rows ? s : 1) - dot;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 ferry_status ferry_i_axes(ferry_ctx *ctx, const ferry_matrix *given, ttl_axes *out)

@@ -86,7 +86,6 @@ static ferry_status group_matrix(ferry_ctx *ctx, route *r, int64_t g, int64_t i,
 ferry_status ferry_i_ttl_weights(ferry_ctx *ctx, const char *text, int64_t n,
                                  const ferry_nmtf_place *place, double *w)
 {
-    ferry_status st = FERRY_OK;
     const char *at = text, *end = text + strlen(text);
 
     for (int64_t v = 0; v < n; v++) {
@@ -94,21 +93,20 @@ ferry_status ferry_i_ttl_weights(ferry_ctx *ctx, const char *text, int64_t n,
             strcmp(text, "norm") == 0 ? ferry_i_matrix_norm2(place[v].x) : 1;
         w[v] = norm2 > 0 ? 1 / norm2 : 1;
     }
-    if (strcmp(text, "equal") == 0 || strcmp(text, "norm") == 0) goto done;
+    if (strcmp(text, "equal") == 0 || strcmp(text, "norm") == 0) return FERRY_OK;
     for (int64_t v = 0; v < n; v++) {
         const char *next = at ? ferry_i_parse_real(at, end, &w[v]) : NULL;
         const bool last = v == n - 1;
-        FERRY_NEED(ctx,
-                   next && w[v] > 0 && isfinite(w[v]) &&
-                       (last ? next == end : next < end && *next == ','),
-                   FERRY_EINVAL,
-                   "ttl: weights = %s: expected equal, norm or %lld numbers above 0 with "
-                   "commas between, one for each view of each group",
-                   text, (long long)n);
+        if (!(next && w[v] > 0 && isfinite(w[v]) &&
+              (last ? next == end : next < end && *next == ',')))
+            return ferry_i_fail(
+                ctx, FERRY_EINVAL,
+                "ttl: weights = %s: expected equal, norm or %lld numbers above 0 with "
+                "commas between, one for each view of each group",
+                text, (long long)n);
         at = next + 1;
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 static ferry_status route_init(ferry_ctx *ctx, const ttl_options *o, route *r)

@@ -31,10 +31,9 @@ static ferry_status m_step(ferry_ctx *ctx, const ttl_settle_options *o,
                            const ferry_block *g, ttl_mixture *m, double *sums,
                            double *prior)
 {
-    ferry_status st = FERRY_OK;
     const int64_t c = g->k;
 
-    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, x, g, 0, m->l));
+    FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, x, g, 0, m->l));
     for (int64_t j = 0; j < m->l->rows; j++)
         for (int64_t k = 0; k < c; k++)
             FERRY_ROW(m->l, j)[k] += s * q[j];
@@ -50,8 +49,7 @@ static ferry_status m_step(ferry_ctx *ctx, const ttl_settle_options *o,
     ferry_e(ctx)->bsums(ctx, g, FERRY_COLS, 1, m->log_pi);
     for (int64_t k = 0; k < c; k++)
         m->log_pi[k] = log(m->log_pi[k] / (double)g->rows);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 double ferry_i_soften(int64_t c, const double *log_pi, double *z)

@@ -35,12 +35,9 @@ static void trip_clear(trip *t)
 ferry_status ferry_i_trip_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                                const int64_t *rows, bool lengths, ferry_matrix **out)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, out));
+    FERRY_PASS(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, out));
     if (lengths) ferry_i_rows_to_unit(*out);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 static ferry_status board(ferry_ctx *ctx, trip *t, int64_t i)
@@ -71,18 +68,16 @@ done:
 
 static ferry_status trip_init(ferry_ctx *ctx, trip *t)
 {
-    ferry_status st = FERRY_OK;
     const int64_t n = t->b->n_places;
 
     t->at = ferry_i_calloc(n, sizeof *t->at);
     t->pool = ferry_i_calloc(n + 1, sizeof *t->pool);
-    if (!t->at || !t->pool) FERRY_TRY(ferry_i_nomem(ctx));
+    if (!t->at || !t->pool) return ferry_i_nomem(ctx);
     for (int64_t i = 0; i < n; i++)
-        FERRY_TRY(board(ctx, t, i));
+        FERRY_PASS(board(ctx, t, i));
     for (int64_t i = 0; i < t->b->n_sources; i++)
         t->pool[t->n_pool++] = (ttl_teacher){t->at[i].x, t->at[i].g, t->at[i].w = 1};
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* ---- carry, settle, weigh ---- */
@@ -90,17 +85,15 @@ done:
 ferry_status ferry_i_trip_carry(ferry_ctx *ctx, const trip *t, int64_t i,
                                 const uint8_t *within, ttl_carried *m, ferry_block *g)
 {
-    ferry_status st = FERRY_OK;
     const stop *s = &t->at[i];
     const ttl_carry_options co = {.C = s->C, .l2 = ferry_i_bridge_lengths(t->b)};
     int64_t n = t->n_pool;
 
     if (s->known_x) t->pool[n++] = (ttl_teacher){s->known_x, s->known_g, 1};
-    FERRY_TRY(ferry_i_carry(ctx, &co, n, t->pool, s->x, t->b->c, within, m));
-    FERRY_TRY(ferry_i_carried_apply(ctx, m, s->x, g));
+    FERRY_PASS(ferry_i_carry(ctx, &co, n, t->pool, s->x, t->b->c, within, m));
+    FERRY_PASS(ferry_i_carried_apply(ctx, m, s->x, g));
     ferry_i_clamp(g, t->b->place[i].known);
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* Carry, decide, settle, weigh for place i; the last two fill the model when it is the
@@ -140,19 +133,16 @@ done:
 static ferry_status on_target(ferry_ctx *ctx, const ttl_bridge *b, const ttl_mixture *m,
                               ttl_state *s)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_TRY(
+    FERRY_PASS(
         ferry_i_block_new(ctx, ferry_i_prepared_width(b->prepared), s->f.c, &s->mixture.l));
     s->mixture.log_pi = ferry_i_calloc(s->f.c, sizeof *s->mixture.log_pi);
-    if (!s->mixture.log_pi) FERRY_TRY(ferry_i_nomem(ctx));
+    if (!s->mixture.log_pi) return ferry_i_nomem(ctx);
     memcpy(s->mixture.log_pi, m->log_pi, (size_t)s->f.c * sizeof(double));
     for (int64_t j = 0; j < s->mixture.l->rows; j++)
         memcpy(FERRY_ROW(s->mixture.l, j),
                FERRY_ROW(m->l, ferry_i_prepared_column(b->prepared, j)),
                (size_t)s->f.c * sizeof(double));
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* How much each feature says in all about a class. */
@@ -204,20 +194,18 @@ static void tell_settled(ferry_ctx *ctx, const trip *t)
 static ferry_status travel(ferry_ctx *ctx, trip *t, ttl_carried *carried,
                            ttl_mixture *mixture)
 {
-    ferry_status st = FERRY_OK;
     const ttl_bridge *b = t->b;
     bool finish = false;
 
-    FERRY_TRY(trip_init(ctx, t));
+    FERRY_PASS(trip_init(ctx, t));
     for (int64_t i = b->n_sources; i < b->n_places; i++) {
         ferry_i_carried_clear(carried);
         ferry_i_mixture_clear(mixture);
-        FERRY_TRY(visit(ctx, t, i, carried, mixture));
-        FERRY_TRY(ferry_i_progress(ctx, "ttl", i - b->n_sources + 1,
-                                   b->n_places - b->n_sources, NAN, &finish));
+        FERRY_PASS(visit(ctx, t, i, carried, mixture));
+        FERRY_PASS(ferry_i_progress(ctx, "ttl", i - b->n_sources + 1,
+                                    b->n_places - b->n_sources, NAN, &finish));
     }
-done:
-    return st;
+    return FERRY_OK;
 }
 
 /* What was not settled counts as settled where it was carried to. */
