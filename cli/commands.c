@@ -145,6 +145,7 @@ static const cli_option fit_options[] = {
     MEMORY,
     MAX_INPUT,
     ENGINE,
+    MPI,
     QUIET,
     HELP,
 };

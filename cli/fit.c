@@ -117,7 +117,7 @@ int cli_fit(cli *c)
         st = take(c, task, opts, &taken);
         method = taken;
     }
-    if (st == FERRY_OK) st = ferry_fit(c->ctx, seen, method, opts, &model, &info);
+    if (st == FERRY_OK) st = ferry_fit(c->ctx, task, method, opts, &model, &info);
     if (st == FERRY_OK) st = ferry_model_save(c->ctx, model, c->value[KEY_OUT]);
     if (st == FERRY_OK) say_labels(c, task, seen, method, info.seconds);
     const int code = st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);

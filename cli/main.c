@@ -72,10 +72,14 @@ static void say_nothing(void *user, ferry_level level, const char *line)
     (void)line;
 }
 
-static bool works_with_ranks(const cli_command *command)
+/* fit has no cells to share, but rows. */
+static bool works_with_ranks(const cli *c)
 {
-    for (int64_t i = 0; i < command->n_options; i++)
-        if (command->options[i].key == KEY_MPI) return true;
+    const char *engine = c->value[KEY_ENGINE];
+
+    for (int64_t i = 0; i < c->command->n_options; i++)
+        if (c->command->options[i].key == KEY_MPI)
+            return c->command->run != cli_fit || (engine && strcmp(engine, "mpi") == 0);
     return false;
 }
 
@@ -85,7 +89,7 @@ static int join_ranks(cli *c, bool *serves)
     const int threads = ferry_ctx_threads(c->ctx);
     const char *asked = c->value[KEY_THREADS];
 
-    if (!c->value[KEY_MPI] && !(works_with_ranks(c->command) && ferry_ranks_launched()))
+    if (!c->value[KEY_MPI] && !(works_with_ranks(c) && ferry_ranks_launched()))
         return EXIT_DONE;
     ferry_status st = ferry_ranks_join(c->ctx);
     if (st != FERRY_OK) return ferry_rank(c->ctx) == 0 ? cli_failed(c, st) : EXIT_USAGE;

@@ -88,7 +88,8 @@ static int poll_bytes(int *from, int *tag, int64_t *n)
     MPI_Status status;
     int there = 0;
 
-    if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, all, &there, &status) != MPI_SUCCESS)
+    if (MPI_Iprobe(*from < 0 ? MPI_ANY_SOURCE : *from, *tag < 0 ? MPI_ANY_TAG : *tag, all,
+                   &there, &status) != MPI_SUCCESS)
         return -1;
     if (!there) return 0;
     *from = waiting_from = status.MPI_SOURCE;

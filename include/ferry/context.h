@@ -42,7 +42,7 @@ FERRY_API void ferry_ctx_free(ferry_ctx *ctx);
  * call. */
 FERRY_API const char *ferry_message(const ferry_ctx *ctx);
 
-/** Choose the engine by name ("host", "ref"). */
+/** Choose the engine by name ("host", "ref", "mpi": host with rows over the ranks of an MPI job, ferry/ranks.h). */
 FERRY_API ferry_status ferry_ctx_set_engine(ferry_ctx *ctx, const char *name);
 FERRY_API const char *ferry_ctx_engine(const ferry_ctx *ctx);
 /** How many engines there are. */

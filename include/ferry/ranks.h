@@ -3,7 +3,9 @@
  * Every rank joins. Rank 0 goes on as a program by itself would; the others serve it. Evaluations
  * (ferry_evaluate) and selections (ferry_select_trial, ferry_selector_train) of a task that was read from a
  * file are then shared: their independent fits go to whichever rank is free, and the outcome is, bit for bit,
- * that of one process. All other calls concern the rank that makes them. Needs libferry_mpi.so. */
+ * that of one process. With the engine "mpi" evaluations and fits (ferry_fit) are shared otherwise: every rank has its own
+ * rows, all work on one fit at a time, and the outcome is that of one process up to rounding. All other calls concern the
+ * rank that makes them. Needs libferry_mpi.so. */
 #ifndef FERRY_RANKS_PUBLIC_H
 #define FERRY_RANKS_PUBLIC_H
 

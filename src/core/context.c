@@ -325,8 +325,11 @@ ferry_status ferry_i_progress(ferry_ctx *ctx, const char *what, int64_t done, in
         (void)json_array_append_new(json_object_get(ctx->diag, "objective"),
                                     json_real(objective));
     }
-    if (!ctx->progress) return FERRY_OK;
-    switch (ctx->progress(ctx->progress_user, &p)) {
+    ferry_answer answer = ctx->progress ? ctx->progress(ctx->progress_user, &p) : FERRY_GO;
+    /* all go on or none: by what rank 0 was answered */
+    const ferry_status told = ferry_i_ranks_tell(ctx, &answer, (int64_t)sizeof answer);
+    if (told != FERRY_OK) return told;
+    switch (answer) {
     /* FINISH keeps what the method has so far, CANCEL throws it away */
     case FERRY_GO: break;
     case FERRY_FINISH:

@@ -82,7 +82,8 @@ static ferry_status run_one(pool *p, int64_t job, int64_t step, ferry_later *lin
     asker a = {.p = p, .job = job};
 
     if (p->threaded) own->later = lines;
-    own->ranks = NULL; /* a pool inside of a job is the job's own */
+    /* a pool inside of a job is the job's own */
+    if (!ferry_i_ranks_split(own)) own->ranks = NULL;
     own->progress = forward;
     own->progress_user = &a;
     own->step = step;
@@ -217,7 +218,6 @@ static void run_inline(pool *p)
     while (p->next < p->end) {
         const int64_t job = p->next++;
         ferry_ctx own = ferry_i_child(p->ctx);
-        own.ranks = NULL;
         own.jobs = 1;
         own.threads = p->model.threads;
         ferry_status st = run_one(p, job, p->model.step + job + 1, NULL, &own);
@@ -243,9 +243,10 @@ ferry_status ferry_i_pool_run(ferry_ctx *ctx, const ferry_jobs *jobs, bool *fini
               .told_failed = jobs->n};
 
     if (p.model.jobs == 0) ferry_i_pool_plan(&p.model, jobs->n, 0);
-    const int at_once = p.model.jobs < jobs->n ? p.model.jobs : (int)jobs->n;
+    const bool together = ferry_i_ranks_split(ctx); /* with the other ranks, job by job */
+    const int at_once = together ? 1 : p.model.jobs < jobs->n ? p.model.jobs : (int)jobs->n;
     p.model.jobs = 1;
-    p.model.ranks = NULL;
+    if (!together) p.model.ranks = NULL;
     if (p.dealt) p.number = ++ctx->ranks->pool;
     p.threaded = at_once > 1 || p.dealt; /* somebody has to hear the other ranks */
     if (p.threaded)
@@ -330,7 +331,9 @@ void ferry_i_pool_plan(ferry_ctx *ctx, int64_t cells, int64_t bytes)
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const int cores = online > 0 ? (int)online : 1;
     const int64_t left = bytes > 0 ? ferry_i_memory_limit(ctx) - ferry_i_memory_held() : 0;
-    const int64_t fit = ferry_i_little_space() || (bytes > 0 && left < 2 * bytes) ? 1
+    const int64_t fit = ferry_i_ranks_split(ctx) || ferry_i_little_space() ||
+                                (bytes > 0 && left < 2 * bytes)
+                            ? 1
                         : bytes <= 0 ? INT64_MAX
                                      : left / bytes;
     const int64_t ranks = ferry_i_ranks_dealing(ctx) ? ctx->ranks->size : 1;

@@ -37,7 +37,9 @@ ferry_status ferry_i_ranks_poll(ferry_ctx *ctx, bool *there, int *from, ferry_ta
     ferry_status st = FERRY_OK;
     const ferry_transport *t = ctx->ranks->t;
     int64_t n = 0;
-    int as = 0;
+    int as = -1;
+
+    *from = -1;
     const int found = t->poll(from, &as, &n);
 
     *there = found == 1;
@@ -253,14 +255,15 @@ void ferry_i_ranks_free(struct ferry_ranks *r)
         }
     r->t->close();
     free_hosts(r);
-    ferry_i_free(r);
+    FERRY_FREE(r->room, r);
 }
 
 /* ---- calls ---- */
 
 bool ferry_i_ranks_dealing(const ferry_ctx *ctx)
 {
-    return ctx->ranks && ctx->ranks->size > 1 && ctx->ranks->calls > 0 && !ctx->ranks->over;
+    return ctx->ranks && ctx->ranks->size > 1 && ctx->ranks->calls > 0 &&
+           !ctx->ranks->over && !ctx->ranks->rows;
 }
 
 /* What a rank says before it takes part: rank 0 speaks for it. */
@@ -319,5 +322,7 @@ void ferry_i_ranks_end(ferry_ctx *ctx)
     const ferry_parcel nothing = {0};
     ferry_ctx own = ferry_i_child(ctx); /* the call's message stays */
 
-    if (--ctx->ranks->calls == 0) (void)ferry_i_ranks_send(&own, -1, RANK_OVER, &nothing);
+    if (--ctx->ranks->calls > 0) return;
+    ctx->ranks->rows = false;
+    (void)ferry_i_ranks_send(&own, -1, RANK_OVER, &nothing);
 }

@@ -7,7 +7,10 @@
  * waits for anybody: a rank that is late finds the outcome waiting.
  *
  * MPI itself is behind ferry_transport: libferry_mpi.so (libexec/mpi.c) is the only code that is linked with
- * it, and is loaded when a job of several ranks begins. Only the thread that joined sends and receives. */
+ * it, and is loaded when a job of several ranks begins. Only the thread that joined sends and receives.
+ *
+ * With --engine mpi nothing is dealt: every rank has its own rows of all data (prepare), all ranks go through
+ * the same code at the same time, and meet where numbers are added up over all rows (reduce.c). */
 #ifndef FERRY_RANKS_H
 #define FERRY_RANKS_H
 
@@ -19,7 +22,8 @@ typedef struct ferry_transport {
     /* neighbours: ranks on this machine, with this one; name: of the MPI library */
     int (*open)(int *rank, int *size, int *neighbours, char *name, int room);
     int (*send)(int to, int tag, const void *data, int64_t n);
-    /* 1: a message is there, -1: broken. It must be taken before the next call; n: its bytes. */
+    /* 1: a message is there, -1: broken. It must be taken before the next call; n: its bytes. What *from and
+     * *tag say before the call is what is looked for; -1: any. */
     int (*poll)(int *from, int *tag, int64_t *n);
     int (*take)(void *to);
     void (*close)(void);
@@ -59,7 +63,13 @@ typedef enum ferry_tag {
     RANK_JOB,  /* its answer */
     RANK_DONE, /* to 0: what the job left */
     RANK_STOP, /* 0 to all: finish, cancel, or leave what comes after a failure */
-    RANK_END   /* 0 to all: the outcome of the pool */
+    RANK_END,  /* 0 to all: the outcome of the pool */
+    /* while rows are spread (reduce.c); they carry the number of the stretch, see ferry_i_ranks_agree() */
+    RANK_DATA, /* numbers on their way up or down the tree */
+    RANK_FAIL, /* to 0: status and sentence of a rank that failed, or has heard of one */
+    RANK_HALT, /* 0 to all: somebody has failed */
+    RANK_GO,   /* 0 to all: how it ended for all */
+    RANK_TAGS
 } ferry_tag;
 
 struct ferry_ranks {
@@ -69,6 +79,16 @@ struct ferry_ranks {
     int calls;    /* calls that are under way, one in another */
     bool over;    /* rank 0 left the call before its end */
     int64_t pool; /* number of the pool that all are in */
+    /* rows over ranks (reduce.c) */
+    bool rows; /* each rank has its own rows, and all go through the same code together */
+    int64_t stretch;     /* number of what all are in: a fit, a prediction */
+    ferry_status broken; /* the stretch cannot go on; OK: it can */
+    bool heard;          /* ... as another rank has said */
+    int left;            /* rank 0: ranks that have sent FAIL in this stretch */
+    ferry_status verdict;
+    char why[1024];
+    double *room; /* for a piece of numbers that come in */
+    int64_t sent; /* bytes of RANK_DATA */
 };
 
 /* Join; `about` is what must be the same for the same bits (a difference is warned of), and *share this
@@ -92,5 +112,29 @@ void ferry_i_ranks_rest(void); /* a millisecond */
  * until the end. */
 ferry_status ferry_i_ranks_begin(ferry_ctx *ctx, ferry_parcel *call);
 void ferry_i_ranks_end(ferry_ctx *ctx);
+
+/* ---- rows over ranks (reduce.c): all ranks make the same calls in the same order ---- */
+
+/* Whether rows are spread over ranks now. Without that all of these do nothing, and every part is the whole. */
+bool ferry_i_ranks_split(const ferry_ctx *ctx);
+/* From here to the end of the call. */
+void ferry_i_ranks_spread(ferry_ctx *ctx);
+/* Which of n things in a row are this rank's: [from, to). */
+void ferry_i_ranks_part(const ferry_ctx *ctx, int64_t n, int64_t *from, int64_t *to);
+/* x <- the sum (the largest) of all ranks' x: added up in a tree to rank 0 and sent back from there, so that no two
+ * ranks differ by a bit. 16 (size - 1) bytes a number are sent in all. After a failure, of whichever rank, it does
+ * nothing and says so again and again until ferry_i_ranks_agree(): who cannot fail need not look. */
+ferry_status ferry_i_ranks_sum(ferry_ctx *ctx, int64_t n, double *x);
+ferry_status ferry_i_ranks_most(ferry_ctx *ctx, int64_t n, double *x);
+ferry_status ferry_i_ranks_count(ferry_ctx *ctx,
+                                 int64_t *n); /* the sum of one whole number */
+/* Every rank has set its part of n items; all get all. */
+ferry_status ferry_i_ranks_gather(ferry_ctx *ctx, int64_t n, size_t size, void *items);
+/* What rank 0 has, for all. */
+ferry_status ferry_i_ranks_tell(ferry_ctx *ctx, void *x, int64_t bytes);
+/* The end of a stretch: whatever befell one rank is what befell all, status and message. */
+ferry_status ferry_i_ranks_agree(ferry_ctx *ctx, ferry_status st);
+/* All but rank 0: the call ended here with st; if that is a failure nobody may wait for us. */
+void ferry_i_ranks_leave_rows(ferry_ctx *ctx, ferry_status st);
 
 #endif

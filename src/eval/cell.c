@@ -263,9 +263,11 @@ ferry_status ferry_i_cell_run(ferry_ctx *ctx, const ferry_results *rs, const cha
 {
     ferry_status st = FERRY_OK;
     ferry_ctx quiet = ferry_i_child(ctx); /* its messages are nobody's business */
-    char *path = ctx->part ? ferry_i_sprintf("%s/%s.cell", ctx->part, name) : NULL;
+    /* all ranks or none would have to find it there: with rows over ranks nothing is kept */
+    const bool keeps = ctx->part && !ferry_i_ranks_split(ctx);
+    char *path = keeps ? ferry_i_sprintf("%s/%s.cell", ctx->part, name) : NULL;
 
-    FERRY_HAVE(ctx, path || !ctx->part);
+    FERRY_HAVE(ctx, path || !keeps);
     if (path && load(&quiet, rs, path, c) == FERRY_OK) goto done;
     const double start = ferry_i_clock();
     FERRY_TRY(compute(ctx, rs, c));

@@ -5,6 +5,7 @@
 
 #include "core/ranks.h"
 #include "eval/eval.h"
+#include "ferry/model.h"
 #include "ferry/ranks.h"
 #include "ferry/select.h"
 
@@ -67,17 +68,24 @@ static void take_part(ferry_ctx *ctx, const ferry_called *c)
     ferry_results *results = NULL;
     ferry_selection *selection = NULL;
     ferry_selector *selector = NULL;
+    ferry_model *model = NULL;
+    ferry_status st = FERRY_OK;
 
     ctx->ranks->calls = 1;
     ctx->part = c->part;
+    if (strcmp(ferry_ctx_engine(ctx), "mpi") == 0) ferry_i_ranks_spread(ctx);
     if (strcmp(c->verb, "evaluate") == 0)
-        (void)ferry_i_evaluate(ctx, c->task, NULL, &results);
+        st = ferry_i_evaluate(ctx, c->task, NULL, &results);
+    else if (strncmp(c->verb, "fit ", 4) == 0)
+        st = ferry_fit(ctx, c->task, c->verb + 4, c->opts, &model, NULL);
     else if (strcmp(c->verb, "select") == 0)
         (void)ferry_select_trial(ctx, c->task, c->opts, &selection);
     else if (strcmp(c->verb, "train") == 0)
         (void)ferry_selector_train(ctx, c->task, c->opts, &selector);
     ctx->part = NULL;
     ctx->ranks->calls = 0;
+    ferry_i_ranks_leave_rows(ctx, st);
+    ferry_model_free(model);
     ferry_results_free(results);
     ferry_selection_free(selection);
     ferry_selector_free(selector);
@@ -87,17 +95,20 @@ static void take_part(ferry_ctx *ctx, const ferry_called *c)
 static ferry_status wait_for_all(ferry_ctx *ctx, bool *go)
 {
     ferry_status st = FERRY_OK;
-    ferry_parcel p = {0};
-    ferry_tag tag = 0;
-    bool there = false;
-    int from = 0;
+    const ferry_transport *t = ctx->ranks->t;
+    const int ends[] = {RANK_READY, RANK_OVER};
+    int64_t n = 0;
+    int found = 0, i = 1;
 
-    while (!there || (tag != RANK_READY && tag != RANK_OVER)) {
-        FERRY_TRY(ferry_i_ranks_poll(ctx, &there, &from, &tag, &p));
-        ferry_i_parcel_free(&p);
-        if (!there) ferry_i_ranks_rest();
+    /* only these: another rank may have begun, and what it sends us is for later */
+    while (found == 0) {
+        int from = 0, tag = ends[i = !i];
+        found = t->poll(&from, &tag, &n);
+        if (found == 0 && i) ferry_i_ranks_rest();
     }
-    *go = tag == RANK_READY;
+    FERRY_NEED(ctx, found == 1 && n == 0 && t->take(NULL) == 0, FERRY_EIO,
+               "MPI: cannot receive");
+    *go = i == 0;
 done:
     return st;
 }

@@ -24,7 +24,8 @@ static ferry_status job_init(ferry_ctx *ctx, job *j, const ferry_matrix *x)
 {
     ferry_status st = FERRY_OK;
 
-    FERRY_NEED(ctx, x->rows > 0, FERRY_ENEEDS, "no labelled instances to learn from");
+    FERRY_NEED(ctx, ferry_i_all_rows(x) > 0, FERRY_ENEEDS,
+               "no labelled instances to learn from");
     FERRY_TRY(ferry_i_newton_new(ctx, x, j->o->bias, &j->p));
     j->p.kind = j->o->kind;
     j->p.tube = j->o->p;
@@ -38,17 +39,17 @@ static ferry_status train_one(ferry_ctx *ctx, job *j, double on_weight, double o
                               double *w)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = j->p.x->rows;
-    int64_t on = 0;
+    const double n = (double)ferry_i_all_rows(j->p.x);
+    double on = 0;
     /* A tenth of liblinear's: engines agree, and n < d ends near the best. */
     double tol = 0.1 * j->o->eps;
 
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < j->p.x->rows; i++) {
         on += j->p.y[i] > 0;
         j->p.c[i] = j->o->C * (j->p.y[i] > 0 ? on_weight : off_weight);
     }
-    if (j->o->kind != FERRY_LINEAR_SVR)
-        tol *= fmax(1, (double)(on < n - on ? on : n - on)) / (double)n;
+    FERRY_TRY(ferry_i_sum_rows(ctx, j->p.x, 1, &on));
+    if (j->o->kind != FERRY_LINEAR_SVR) tol *= fmax(1, fmin(on, n - on)) / n;
     FERRY_TRY(ferry_i_newton_solve(ctx, &j->p, tol));
     memcpy(w, j->p.w, (size_t)(j->p.x->cols + 1) * sizeof *w);
 done:
@@ -78,18 +79,18 @@ done:
 /* Two classes that occur, a < b: one problem, rows -w and w.
  * Half of the work of one against the rest, and the same boundary: the two problems
  * mirror each other. Balanced weights are n / (2 n_c). */
-static ferry_status fit_two(ferry_ctx *ctx, job *j, const int32_t *y, const int64_t *count,
+static ferry_status fit_two(ferry_ctx *ctx, job *j, const int32_t *y, const double *count,
                             int64_t a, int64_t b, ferry_linear *m)
 {
     ferry_status st = FERRY_OK;
-    const double half = 0.5 * (double)j->p.x->rows;
+    const double half = 0.5 * (double)ferry_i_all_rows(j->p.x);
     const bool even = j->o->balanced;
     double *wa = m->w + a * (m->d + 1), *wb = m->w + b * (m->d + 1);
 
     for (int64_t i = 0; i < j->p.x->rows; i++)
         j->p.y[i] = y[i] == b ? 1 : -1;
-    FERRY_TRY(train_one(ctx, j, even ? half / (double)count[b] : 1,
-                        even ? half / (double)count[a] : 1, wb));
+    FERRY_TRY(
+        train_one(ctx, j, even ? half / count[b] : 1, even ? half / count[a] : 1, wb));
     for (int64_t f = 0; f <= m->d; f++)
         wa[f] = -wb[f];
 done:
@@ -98,14 +99,14 @@ done:
 
 /* Each class that occurs against the rest; as in liblinear, a class's weight
  * n / (k n_c) goes to its own instances and the rest keep 1. */
-static ferry_status fit_rest(ferry_ctx *ctx, job *j, const int32_t *y, const int64_t *count,
+static ferry_status fit_rest(ferry_ctx *ctx, job *j, const int32_t *y, const double *count,
                              int64_t occur, ferry_linear *m)
 {
     ferry_status st = FERRY_OK;
     bool finish = false;
 
     for (int64_t c = 0; c < m->k; c++) {
-        const double even = (double)j->p.x->rows / ((double)occur * (double)count[c]);
+        const double even = (double)ferry_i_all_rows(j->p.x) / ((double)occur * count[c]);
         if (count[c] == 0) continue;
         for (int64_t i = 0; i < j->p.x->rows; i++)
             j->p.y[i] = y[i] == c ? 1 : -1;
@@ -121,12 +122,13 @@ done:
 static ferry_status fit_classes(ferry_ctx *ctx, job *j, const int32_t *y, ferry_linear *m)
 {
     ferry_status st = FERRY_OK;
-    int64_t *count = ferry_i_calloc(m->k, sizeof *count);
+    double *count = ferry_i_calloc(m->k, sizeof *count);
     int64_t occur = 0, last[2] = {0, 0}; /* the two highest classes that occur */
 
     FERRY_HAVE(ctx, count);
     for (int64_t i = 0; i < j->p.x->rows; i++)
         count[y[i]]++;
+    FERRY_TRY(ferry_i_sum_rows(ctx, j->p.x, m->k, count));
     for (int64_t c = 0; c < m->k; c++) {
         if (count[c] == 0) continue;
         m->seen[c] = 1;
@@ -183,7 +185,7 @@ static ferry_status fit_label(ferry_ctx *ctx, job *j, const uint8_t *on, int64_t
 {
     ferry_status st = FERRY_OK;
     double *w = m->w + c * (m->d + 1);
-    const double n = (double)j->p.x->rows;
+    const double n = (double)ferry_i_all_rows(j->p.x);
     double with = 0;
 
     m->seen[c] = 1;
@@ -191,6 +193,7 @@ static ferry_status fit_label(ferry_ctx *ctx, job *j, const uint8_t *on, int64_t
         with += on[i * m->k + c];
         j->p.y[i] = on[i * m->k + c] ? 1 : -1;
     }
+    FERRY_TRY(ferry_i_sum_rows(ctx, j->p.x, 1, &with));
     if (with == 0 || with == n)
         w[m->d] = constant_margin(m->kind, with, n - with);
     else if (j->o->balanced)

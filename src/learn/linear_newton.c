@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "learn/linear_newton.h"
 #include "learn/rows.h"
 
@@ -35,7 +36,7 @@ ferry_status ferry_i_newton_new(ferry_ctx *ctx, const ferry_matrix *x, bool bias
     ferry_status st = FERRY_OK;
     const int64_t n = x->rows, d = x->cols + 1;
 
-    *p = (ferry_newton){.x = x, .bias = bias};
+    *p = (ferry_newton){.ctx = ctx, .x = x, .bias = bias};
     FERRY_NEW(ctx, p->y, n);
     FERRY_NEW(ctx, p->c, n);
     FERRY_NEW(ctx, p->m, n);
@@ -102,6 +103,21 @@ static double dot(int64_t n, const double *a, const double *b)
     return sum;
 }
 
+/* v <- from (d + 1; NULL: ones), to which rows are to be added: it counts once, not on every rank. */
+static void start(const ferry_newton *p, const double *from, double *v)
+{
+    const bool other = p->x->whole && p->ctx->ranks->rank > 0;
+
+    for (int64_t j = 0; j <= p->x->cols; j++)
+        v[j] = other ? 0 : from ? from[j] : 1;
+}
+
+/* v (d + 1) <- the sum over all ranks' rows. A failure shows in the next progress, or at the end. */
+static void meet(const ferry_newton *p, double *v)
+{
+    (void)ferry_i_sum_rows(p->ctx, p->x, p->x->cols + 1, v);
+}
+
 /* ---- losses ---- */
 
 /* loss(y, m), and its first and second derivative by m where asked for. */
@@ -129,21 +145,21 @@ static double losses_at(ferry_newton *p, double step)
 
     for (int64_t i = 0; i < p->x->rows; i++)
         sum += p->c[i] * loss(p, p->y[i], p->m[i] + step * p->xs[i], &slope, &bend);
+    (void)ferry_i_sum_rows(p->ctx, p->x, 1, &sum);
     return sum;
 }
 
 /* At w with margins m: slope and bend (times the costs), and the gradient. */
 static void derive(ferry_newton *p)
 {
-    const int64_t d = p->x->cols + 1;
-
-    memcpy(p->g, p->w, (size_t)d * sizeof *p->g);
+    start(p, p->w, p->g);
     for (int64_t i = 0; i < p->x->rows; i++) {
         (void)loss(p, p->y[i], p->m[i], &p->slope[i], &p->bend[i]);
         p->slope[i] *= p->c[i];
         p->bend[i] *= p->c[i];
         if (p->slope[i] != 0) row_add(p, i, p->slope[i], p->g);
     }
+    meet(p, p->g);
 }
 
 /* ---- inner steps ---- */
@@ -154,8 +170,7 @@ static void precondition(ferry_newton *p)
     const ferry_matrix *x = p->x;
     const double *v = row_values(x);
 
-    for (int64_t j = 0; j <= x->cols; j++)
-        p->diag[j] = 1;
+    start(p, NULL, p->diag);
     for (int64_t i = 0; i < x->rows; i++) {
         const double b = DIAGONAL * p->bend[i];
         if (b == 0) continue;
@@ -163,14 +178,16 @@ static void precondition(ferry_newton *p)
             p->diag[row_column(x, i, e)] += b * v[e] * v[e];
         if (p->bias) p->diag[x->cols] += b;
     }
+    meet(p, p->diag);
 }
 
 /* h <- (I + X' diag(bend) X) q. */
 static void hessian(ferry_newton *p)
 {
-    memcpy(p->h, p->q, (size_t)(p->x->cols + 1) * sizeof *p->h);
+    start(p, p->q, p->h);
     for (int64_t i = 0; i < p->x->rows; i++)
         if (p->bend[i] != 0) row_add(p, i, p->bend[i] * row_dot(p, i, p->q), p->h);
+    meet(p, p->h);
 }
 
 /* s <- - H^-1 g, up to `share` of the gradient's length, both measured by the preconditioner. */

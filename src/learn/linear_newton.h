@@ -6,6 +6,7 @@
 
 /* The problem (set kind, tube, y and c before each solve) and its workspace. */
 typedef struct ferry_newton {
+    ferry_ctx *ctx;        /* borrowed: sums over rows meet those of other ranks */
     const ferry_matrix *x; /* borrowed */
     bool bias;
     ferry_linear_kind kind;

@@ -80,7 +80,7 @@ static int64_t piece_rows(const ferry_matrix *x)
 
 static bool in_pieces(const ferry_matrix *x)
 {
-    return x->dense && x->cols <= x->rows && x->rows > piece_rows(x);
+    return x->dense && x->cols <= ferry_i_all_rows(x) && x->rows > piece_rows(x);
 }
 
 /* Dense: a centred (and weighted) copy, left = 0. CSR: x itself, the means in `left`,
@@ -88,7 +88,7 @@ static bool in_pieces(const ferry_matrix *x)
 static ferry_status centre_x(ferry_ctx *ctx, const ferry_matrix *x, work *w)
 {
     ferry_status st = FERRY_OK;
-    const double n = (double)x->rows;
+    const double n = (double)ferry_i_all_rows(x);
 
     FERRY_NEW(ctx, w->mx, x->cols);
     FERRY_NEW(ctx, w->left, x->cols);
@@ -104,6 +104,7 @@ static ferry_status centre_x(ferry_ctx *ctx, const ferry_matrix *x, work *w)
     if (in_pieces(x)) goto done;
     FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, &w->own));
     take_off(w->weight, x->rows, x->cols, x->dense, w->mx, w->own->dense);
+    w->own->whole = x->whole;
     w->x = w->own;
 done:
     return st;
@@ -117,8 +118,9 @@ static ferry_status centre_y(ferry_ctx *ctx, const ferry_block *y, work *w)
     FERRY_NEW(ctx, w->my, y->k);
     FERRY_TRY(ferry_i_block_new(ctx, y->rows, y->k, &w->c));
     ferry_e(ctx)->bsums(ctx, y, FERRY_COLS, 1, w->my);
+    FERRY_TRY(ferry_i_sum_rows(ctx, w->x, y->k, w->my));
     for (int64_t j = 0; j < y->k; j++)
-        w->my[j] /= (double)y->rows;
+        w->my[j] /= (double)ferry_i_all_rows(w->x);
     weigh_means(w, y->rows, y->k, y->data, w->my);
     take_off(w->weight, y->rows, y->k, y->data, w->my, w->c->data);
 done:
@@ -193,6 +195,8 @@ static ferry_status add_pieces(ferry_ctx *ctx, work *w, ferry_block *wt)
         const ferry_block c = {piece->rows, k, w->c->data + i * k};
         FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, piece, &c, i > 0, wt));
     }
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, d * d, w->a->data));
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, d * k, wt->data));
 done:
     ferry_i_free(part);
     ferry_i_matrix_free(piece);
@@ -204,7 +208,7 @@ static ferry_status primal(ferry_ctx *ctx, work *w, ferry_block *wt)
 {
     ferry_status st = FERRY_OK;
     const int64_t d = w->x->cols;
-    const double n = (double)w->x->rows;
+    const double n = (double)ferry_i_all_rows(w->x);
 
     FERRY_TRY(ferry_i_small_new(ctx, d, d, &w->a));
     if (in_pieces(w->x)) {
@@ -259,22 +263,25 @@ ferry_status ferry_i_ridge_fit_weighted(ferry_ctx *ctx, const ferry_matrix *x,
                                         double lambda, double **w)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = x->rows, d = x->cols, k = y->k;
+    const int64_t n = ferry_i_all_rows(x), d = x->cols, k = y->k;
+    /* rows of one rank do not meet those of another */
+    const bool by_features = d <= n || x->whole;
     work job = {.lambda = lambda, .weight = weight};
     ferry_block *wt = NULL;
     double *result = NULL;
 
     *w = NULL;
     FERRY_NEED(ctx, n > 0, FERRY_ENEEDS, "no labelled instances to learn from");
-    FERRY_NEED(ctx, n <= MOST || d <= MOST, FERRY_ENEEDS,
-               "ridge needs at most %d instances or %d features; there are %lld and %lld",
-               MOST, MOST, (long long)n, (long long)d);
+    FERRY_NEED(ctx, (n <= MOST && !x->whole) || d <= MOST, FERRY_ENEEDS,
+               "ridge needs at most %d instances%s or %d features; there are %lld and %lld",
+               MOST, x->whole ? " (not with --engine mpi)" : "", MOST, (long long)n,
+               (long long)d);
     FERRY_NEED(ctx, !weight || x->dense, FERRY_EINVAL, "ridge weighs dense rows only");
     FERRY_TRY(ferry_i_block_new(ctx, d, k, &wt));
     FERRY_NEW(ctx, result, k * (d + 1));
     FERRY_TRY(centre_x(ctx, x, &job));
     FERRY_TRY(centre_y(ctx, y, &job));
-    FERRY_TRY(d <= n ? primal(ctx, &job, wt) : dual(ctx, &job, wt));
+    FERRY_TRY(by_features ? primal(ctx, &job, wt) : dual(ctx, &job, wt));
     for (int64_t c = 0; c < k; c++) {
         double *row = result + c * (d + 1);
         /* b_c = mean of y_c - W_c m */

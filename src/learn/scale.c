@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "learn/learn.h"
 #include "learn/scale_learning.h"
 
@@ -56,29 +57,102 @@ void ferry_i_scaler_free(ferry_scaler *s)
 
 typedef void (*row_fn)(learning *l, int64_t m, const ferry_cell *row);
 
-static void each_row_of(learning *l, const ferry_scale_part *p, row_fn fn)
-{
-    for (int64_t i = 0; i < p->x->rows; i++)
-        fn(l, ferry_i_row_cells(p, i, l->row), l->row);
-}
-
-/* fn for every row of every part; CSR and dense show the same cells in the same order. */
-static void each_row(learning *l, row_fn fn)
-{
-    for (int64_t p = 0; p < l->n_parts; p++)
-        each_row_of(l, &l->part[p], fn);
-}
-
-/* The same, with a pass of its own for dense parts of all columns. */
-static void each_part(learning *l, row_fn fn,
+/* The rows of every part that are this rank's (core/ranks.h): as a pass for dense parts of
+ * all columns, where there is one, or fn row by row. CSR and dense show the same cells in
+ * the same order. */
+static void each_part(const ferry_ctx *ctx, learning *l, row_fn fn,
                       void (*dense)(learning *l, const ferry_matrix *x, double *sum))
 {
-    for (int64_t p = 0; p < l->n_parts; p++)
-        if (l->part[p].x->dense && !l->part[p].map)
-            dense(l, l->part[p].x, l->sum);
-        else
-            each_row_of(l, &l->part[p], fn);
+    for (int64_t p = 0; p < l->n_parts; p++) {
+        ferry_matrix own = *l->part[p].x;
+        int64_t from = 0, to = 0;
+        ferry_i_ranks_part(ctx, own.rows, &from, &to);
+        if (dense && own.dense && !l->part[p].map) {
+            own.rows = to - from;
+            own.dense += from * own.cols;
+            dense(l, &own, l->sum);
+            continue;
+        }
+        for (int64_t i = from; i < to; i++)
+            fn(l, ferry_i_row_cells(&l->part[p], i, l->row), l->row);
+    }
 }
+
+static void each_row(const ferry_ctx *ctx, learning *l, row_fn fn)
+{
+    each_part(ctx, l, fn, NULL);
+}
+
+/* ---- what the ranks have found, together ---- */
+
+typedef enum meeting { LEAST = -1, SUM, MOST } meeting;
+
+/* A member of every column. */
+static ferry_status meet(ferry_ctx *ctx, learning *l, size_t member, meeting how)
+{
+    ferry_status st = FERRY_OK;
+    const double sign = how == LEAST ? -1 : 1;
+    double *v = NULL;
+
+    if (!ferry_i_ranks_split(ctx)) return st;
+    FERRY_NEW(ctx, v, l->f.d);
+    for (int64_t j = 0; j < l->f.d; j++)
+        v[j] = sign * *(double *)(void *)((char *)&l->col[j] + member);
+    FERRY_TRY((how == SUM ? ferry_i_ranks_sum : ferry_i_ranks_most)(ctx, l->f.d, v));
+    for (int64_t j = 0; j < l->f.d; j++)
+        *(double *)(void *)((char *)&l->col[j] + member) = sign * v[j];
+done:
+    ferry_i_free(v);
+    return st;
+}
+
+static ferry_status meet_sums(ferry_ctx *ctx, learning *l)
+{
+    ferry_status st = FERRY_OK;
+    double sum[] = {l->cells, l->cell_mean, l->rows, l->sum_mean},
+           any[] = {l->f.neg, l->f.frac};
+
+    FERRY_TRY(meet(ctx, l, offsetof(column, there), SUM));
+    FERRY_TRY(meet(ctx, l, offsetof(column, filled), SUM));
+    FERRY_TRY(meet(ctx, l, offsetof(column, mean), SUM));
+    FERRY_TRY(meet(ctx, l, offsetof(column, lo), LEAST));
+    FERRY_TRY(meet(ctx, l, offsetof(column, hi), MOST));
+    FERRY_TRY(ferry_i_ranks_sum(ctx, 4, sum));
+    FERRY_TRY(ferry_i_ranks_most(ctx, 2, any));
+    l->cells = sum[0];
+    l->cell_mean = sum[1];
+    l->rows = sum[2];
+    l->sum_mean = sum[3];
+    l->f.neg = any[0] != 0;
+    l->f.frac = any[1] != 0;
+done:
+    return st;
+}
+
+static ferry_status meet_squares(ferry_ctx *ctx, learning *l)
+{
+    ferry_status st = FERRY_OK;
+    double sum[] = {l->sum_squares, l->below}, most[] = {l->last_below, -l->first_above};
+
+    for (int64_t j = 0; j < l->f.d; j++) /* `root` is free until roots are asked for */
+        l->col[j].root = !l->col[j].two;
+    FERRY_TRY(meet(ctx, l, offsetof(column, root), MOST));
+    for (int64_t j = 0; j < l->f.d; j++) {
+        l->col[j].two = l->col[j].root == 0;
+        l->col[j].root = 0;
+    }
+    FERRY_TRY(meet(ctx, l, offsetof(column, squares), SUM));
+    FERRY_TRY(ferry_i_ranks_sum(ctx, 2, sum));
+    FERRY_TRY(ferry_i_ranks_most(ctx, 2, most));
+    l->sum_squares = sum[0];
+    l->below = sum[1];
+    l->last_below = most[0];
+    l->first_above = -most[1];
+done:
+    return st;
+}
+
+/* ---- what a pass does with a row ---- */
 
 /* First pass: sums, ranges, signs.
  * there starts at the number of rows, and missing cells are taken off. Sums of rows are
@@ -259,12 +333,13 @@ static bool is_skewed(const learning *l)
 }
 
 /* The typical size of the largest frequent column, compared with that of the median one. */
-static double find_unit(learning *l, double *list)
+static double find_unit(ferry_ctx *ctx, learning *l, double *list)
 {
     double most = 0;
     int64_t m = 0;
 
-    each_row(l, add_logs);
+    each_row(ctx, l, add_logs);
+    (void)meet(ctx, l, offsetof(column, logs), SUM); /* the next meeting tells */
     for (int64_t j = 0; j < l->f.d; j++) {
         const column *c = &l->col[j];
         if (!varies(c)) continue;
@@ -304,11 +379,13 @@ static ferry_status find_facts(ferry_ctx *ctx, learning *l)
     ferry_status st = FERRY_OK;
     double *list = NULL;
 
-    each_part(l, add_sums, ferry_i_scale_dense_sums);
+    each_part(ctx, l, add_sums, ferry_i_scale_dense_sums);
+    FERRY_TRY(meet_sums(ctx, l));
     FERRY_TRY(end_sums(ctx, l));
     l->last_below = -INFINITY;
     l->first_above = INFINITY;
-    each_part(l, add_squares, ferry_i_scale_dense_squares);
+    each_part(ctx, l, add_squares, ferry_i_scale_dense_squares);
+    FERRY_TRY(meet_squares(ctx, l));
     FERRY_NEW(ctx, list, l->f.d);
     for (int64_t j = 0; j < l->f.d; j++) {
         column *c = &l->col[j];
@@ -324,7 +401,7 @@ static ferry_status find_facts(ferry_ctx *ctx, learning *l)
                      ? INFINITY
                      : sqrt(l->sum_squares / l->rows) / l->sum_mean;
     l->f.spread = find_spread(l, list);
-    l->f.unit = sparse_enough(&l->f) ? find_unit(l, list) : 1;
+    l->f.unit = sparse_enough(&l->f) ? find_unit(ctx, l, list) : 1;
 done:
     ferry_i_free(list);
     return st;
@@ -374,17 +451,23 @@ static void spreads(const learning *l, ferry_scaler *s)
 
 /* Two more passes: the mean root of each column, then the mean squared length around it.
  * sum (r - m)^2 = sum (r^2 - 2 r m) + rows m^2, so zeros need no visit. */
-static void centred_roots(learning *l, ferry_scaler *s)
+static ferry_status centred_roots(ferry_ctx *ctx, learning *l, ferry_scaler *s)
 {
-    each_row(l, add_roots);
+    ferry_status st = FERRY_OK;
+
+    each_row(ctx, l, add_roots);
+    FERRY_TRY(meet(ctx, l, offsetof(column, root), SUM));
     for (int64_t j = 0; j < s->d; j++)
         s->shift[j] = l->col[j].root /= fmax(l->col[j].rows, 1);
-    each_row(l, add_root_squares);
+    each_row(ctx, l, add_root_squares);
+    FERRY_TRY(ferry_i_ranks_sum(ctx, 1, &l->roots));
     for (int64_t j = 0; j < s->d; j++)
         l->roots += l->col[j].rows * s->shift[j] * s->shift[j];
     const double length = sqrt(fmax(l->roots, 0) / fmax((double)l->f.n, 1));
     for (int64_t j = 0; j < s->d; j++)
         s->factor[j] = length > 1e-7 ? 1 / length : 1;
+done:
+    return st;
 }
 
 /* Facts and kind are known: shift and factor. words of fractions are only brought to
@@ -405,7 +488,7 @@ static ferry_status settle_scaler(ferry_ctx *ctx, learning *l, ferry_scaler *s)
     if (k == FERRY_SCALE_WORDS)
         inverse_frequencies(l, s);
     else if (k == FERRY_SCALE_ROOTS)
-        centred_roots(l, s);
+        FERRY_TRY(centred_roots(ctx, l, s));
     else
         spreads(l, s);
     for (int64_t j = 0; j < s->d; j++)
@@ -435,9 +518,12 @@ static ferry_status begin(ferry_ctx *ctx, learning *l)
         if (x->dense && x->rows > longest) longest = x->rows;
         for (int64_t j = 0; j < x->cols; j++) {
             const int64_t at = l->part[p].map ? l->part[p].map[j] : j;
-            if (at >= 0) l->col[at].there = l->col[at].rows += (double)x->rows;
+            if (at >= 0) l->col[at].rows += (double)x->rows;
         }
     }
+    for (int64_t j = 0; j < l->f.d && (!ferry_i_ranks_split(ctx) || ctx->ranks->rank == 0);
+         j++)
+        l->col[j].there = l->col[j].rows; /* counted once */
     FERRY_NEW(ctx, l->row, widest);
     FERRY_NEW(ctx, l->sum, longest);
 done:

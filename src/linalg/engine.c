@@ -8,7 +8,8 @@
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
 
-static const ferry_engine *const engines[] = {&ferry_i_engine_host, &ferry_i_engine_ref};
+static const ferry_engine *const engines[] = {&ferry_i_engine_host, &ferry_i_engine_ref,
+                                              &ferry_i_engine_mpi};
 
 int64_t ferry_i_engine_count(void)
 {
@@ -58,7 +59,8 @@ ferry_status ferry_ctx_set_engine(ferry_ctx *ctx, const char *name)
 
     const ferry_engine *e = ferry_i_engine_find(name);
 
-    if (!e) return ferry_i_fail(ctx, FERRY_EINVAL, "unknown engine %s (host, ref)", name);
+    if (!e)
+        return ferry_i_fail(ctx, FERRY_EINVAL, "unknown engine %s (host, ref, mpi)", name);
     ctx->engine = e;
     return FERRY_OK;
 }

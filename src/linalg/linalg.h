@@ -25,10 +25,12 @@ typedef struct ferry_matrix {
     int32_t *index;     /* CSR: nnz, ascending within a row */
     double *value;      /* CSR: nnz */
     /* CSR of the transpose, made by ferry_i_matrix_index() for X'B; NULL until then. */
-    int64_t *t_start;             /* cols + 1 */
-    int32_t *t_index;             /* nnz, the row of each entry */
-    double *t_value;              /* nnz */
-    int refs;                     /* shared: ferry_i_matrix_ref / _free */
+    int64_t *t_start; /* cols + 1 */
+    int32_t *t_index; /* nnz, the row of each entry */
+    double *t_value;  /* nnz */
+    int refs;         /* shared: ferry_i_matrix_ref / _free */
+    int64_t
+        whole; /* these are one rank's rows of so many (core/ranks.h); 0: all there are */
     struct ferry_matrix *pattern; /* whose start and index we borrow, or NULL */
     /* the caller's numbers, which nobody may change: told when they are no longer needed (may be NULL) */
     bool borrowed;
@@ -95,6 +97,9 @@ static inline bool ferry_i_matrix_indexed(const ferry_matrix *x)
 {
     return __atomic_load_n(&x->t_start, __ATOMIC_ACQUIRE) != NULL;
 }
+/* Rows [from, from + n) of x, which lends its numbers: x has one more owner. CSR: 8 bytes a row. */
+ferry_status ferry_i_matrix_slice(ferry_ctx *ctx, ferry_matrix *x, int64_t from, int64_t n,
+                                  ferry_matrix **out);
 ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x); /* one more owner */
 void ferry_i_matrix_free(ferry_matrix *x);         /* one owner less */
 
@@ -127,6 +132,20 @@ static inline ferry_matrix ferry_i_block_matrix(const ferry_block *b)
     return (ferry_matrix){
         .rows = b->rows, .cols = b->k, .nnz = b->rows * b->k, .dense = b->data, .refs = 1};
 }
+
+/* ---- rows over ranks (engine mpi); elsewhere a matrix is whole and these do nothing ---- */
+
+/* Rows of x on all ranks together. */
+static inline int64_t ferry_i_all_rows(const ferry_matrix *x)
+{
+    return x->whole ? x->whole : x->rows;
+}
+/* v (n) <- what was added up over the rows of x, over those of all ranks. Whoever adds up rows without the operations
+ * of the engine on x itself (X'B, X'X, sums of columns) asks for it. */
+ferry_status ferry_i_sum_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, double *v);
+/* x has rows that were taken from `of`: it is whole or not as that is. */
+ferry_status ferry_i_rows_like(ferry_ctx *ctx, const ferry_matrix *of, ferry_matrix *x);
+
 #define FERRY_AT(s, i, j) ((s)->data[(i) + (j) * (s)->rows]) /* element of a small */
 #define FERRY_ROW(b, i) ((b)->data + (i) * (b)->k)           /* row of a block */
 
@@ -286,7 +305,7 @@ static inline const ferry_engine *ferry_e(const ferry_ctx *ctx)
     return ctx->engine;
 }
 
-extern const ferry_engine ferry_i_engine_ref, ferry_i_engine_host;
+extern const ferry_engine ferry_i_engine_ref, ferry_i_engine_host, ferry_i_engine_mpi;
 const ferry_engine *ferry_i_engine_find(const char *name); /* NULL: unknown */
 int64_t ferry_i_engine_count(void);
 const ferry_engine *ferry_i_engine_at(int64_t i);

@@ -205,7 +205,8 @@ ferry_status ferry_i_matrix_like(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix *
     assert(!x->dense);
     *out = NULL;
     if (!y) return ferry_i_nomem(ctx);
-    *y = (ferry_matrix){.rows = x->rows, .cols = x->cols, .nnz = x->nnz, .refs = 1};
+    *y = (ferry_matrix){
+        .rows = x->rows, .cols = x->cols, .nnz = x->nnz, .refs = 1, .whole = x->whole};
     y->start = base->start;
     y->index = base->index;
     y->pattern = ferry_i_matrix_ref(base);
@@ -276,6 +277,40 @@ ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x)
     (void)pthread_mutex_unlock(&lock);
 done:
     FERRY_FREE(start, index, value);
+    return st;
+}
+
+static void let_go(void *lender)
+{
+    ferry_i_matrix_free(lender);
+}
+
+ferry_status ferry_i_matrix_slice(ferry_ctx *ctx, ferry_matrix *x, int64_t from, int64_t n,
+                                  ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *y = NULL;
+
+    *out = NULL;
+    assert(from >= 0 && n >= 0 && from + n <= x->rows);
+    FERRY_NEW(ctx, y, 1);
+    *y = (ferry_matrix){.rows = n, .cols = x->cols, .nnz = n * x->cols, .refs = 1};
+    if (x->dense) {
+        y->dense = x->dense + from * x->cols;
+    } else {
+        FERRY_NEW(ctx, y->start, n + 1);
+        for (int64_t i = 0; i <= n; i++)
+            y->start[i] = x->start[from + i] - x->start[from];
+        y->nnz = y->start[n];
+        y->index = x->index + x->start[from];
+        y->value = x->value + x->start[from];
+    }
+    y->borrowed = true;
+    y->release = let_go;
+    y->lender = ferry_i_matrix_ref(x);
+    FERRY_MOVE(*out, y);
+done:
+    ferry_i_free(y); /* nothing of it is there yet */
     return st;
 }
 

@@ -164,6 +164,8 @@ ferry_status ferry_i_matrix_stack(ferry_ctx *ctx, int64_t n,
     }
     FERRY_TRY(sparse ? ferry_i_matrix_csr(ctx, rows, cols, nnz, out)
                      : ferry_i_matrix_dense(ctx, rows, cols, out));
+    for (int64_t p = 0; p < n; p++)
+        (*out)->whole += parts[p]->whole;
     for (int64_t p = 0, row = 0, at = 0; p < n; row += parts[p++]->rows) {
         if (!sparse) put_dense(parts[p], *out, row, 0);
         for (int64_t i = 0; sparse && i < parts[p]->rows; i++)
@@ -189,6 +191,7 @@ ferry_status ferry_i_matrix_join(ferry_ctx *ctx, int64_t n,
     }
     FERRY_TRY(sparse ? ferry_i_matrix_csr(ctx, rows, cols, nnz, out)
                      : ferry_i_matrix_dense(ctx, rows, cols, out));
+    if (n > 0) (*out)->whole = parts[0]->whole;
     for (int64_t p = 0, col = 0; !sparse && p < n; col += parts[p++]->cols)
         put_dense(parts[p], *out, 0, col);
     for (int64_t i = 0, at = 0; sparse && i < rows; i++) {
@@ -207,6 +210,7 @@ ferry_status ferry_i_matrix_densify(ferry_ctx *ctx, const ferry_matrix *x,
 
     FERRY_TRY(ferry_i_matrix_dense(ctx, x->rows, x->cols, out));
     put_dense(x, *out, 0, 0);
+    (*out)->whole = x->whole;
 done:
     return st;
 }
@@ -223,6 +227,7 @@ ferry_status ferry_i_matrix_sparsify(ferry_ctx *ctx, const ferry_matrix *x,
     for (int64_t e = 0; e < x->nnz; e++)
         nnz += x->dense[e] != 0;
     FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->cols, nnz, out));
+    (*out)->whole = x->whole;
     nnz = 0;
     for (int64_t i = 0; i < x->rows; i++) {
         for (int64_t j = 0; j < x->cols; j++) {

@@ -6,7 +6,9 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/ranks.h"
 #include "linalg/blas.h"
 #include "methods/method.h"
 #include "prepare/prepare.h"
@@ -136,6 +138,30 @@ done:
     return st;
 }
 
+/* "svm does not run with --engine mpi; cdspp, logreg and ridge do". */
+static ferry_status check_spreads(ferry_ctx *ctx, const ferry_method *m)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text those = {0};
+    int64_t left = 0;
+
+    if (m->spreads || !ferry_i_ranks_split(ctx)) return FERRY_OK;
+    for (int64_t i = 0; i < ferry_i_method_count(); i++)
+        left += ferry_i_method_at(i)->spreads;
+    for (int64_t i = 0; i < ferry_i_method_count(); i++)
+        if (ferry_i_method_at(i)->spreads)
+            ferry_i_text_addf(&those, "%s%s", ferry_i_method_at(i)->name,
+                              --left > 1  ? ", "
+                              : left == 1 ? " and "
+                                          : "");
+    FERRY_HAVE(ctx, !those.failed);
+    st = ferry_i_fail(ctx, FERRY_ENEEDS, "%s does not run with --engine mpi; %s do",
+                      m->name, those.s);
+done:
+    ferry_i_text_free(&those);
+    return st;
+}
+
 /* The task is resolved, options are parsed.
  * The needs that are bits first, then the method's own fits(), which may rely on them. */
 static ferry_status check_fits(ferry_ctx *ctx, const ferry_method *m,
@@ -147,6 +173,7 @@ static ferry_status check_fits(ferry_ctx *ctx, const ferry_method *m,
 
     FERRY_NEED(ctx, m->goals & (unsigned)task->goal, FERRY_ENEEDS,
                "%s does not serve the goal %s", m->name, ferry_goal_name(task->goal));
+    FERRY_TRY(check_spreads(ctx, m));
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
     FERRY_TRY(check_roles(ctx, m, task));
     if (m->needs & views)
@@ -209,6 +236,7 @@ static ferry_status describe_inputs(ferry_ctx *ctx, const ferry_matrix *x, ferry
 {
     ferry_status st = FERRY_OK;
     const int64_t cols = x->cols, n = x->rows;
+    int64_t first = 0, last = 0; /* this rank's rows */
     double *mean = NULL, *std = NULL, *missing = NULL;
 
     if (cols > FERRY_INPUTS_MOST || n == 0) goto done;
@@ -216,8 +244,9 @@ static ferry_status describe_inputs(ferry_ctx *ctx, const ferry_matrix *x, ferry
     mean = m->inputs;
     std = mean + cols;
     missing = std + cols;
+    ferry_i_ranks_part(ctx, n, &first, &last);
     for (int pass = 0; pass < 2; pass++) { /* sums, then squares about the mean */
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = first; i < last; i++) {
             const int64_t from = x->dense ? 0 : x->start[i],
                           to = x->dense ? cols : x->start[i + 1];
             for (int64_t e = from; e < to; e++) {
@@ -232,6 +261,8 @@ static ferry_status describe_inputs(ferry_ctx *ctx, const ferry_matrix *x, ferry
                         (v - mean[j]) * (v - mean[j]) - (x->dense ? 0 : mean[j] * mean[j]);
             }
         }
+        FERRY_TRY(ferry_i_ranks_sum(ctx, cols, pass == 0 ? mean : std));
+        if (pass == 0) FERRY_TRY(ferry_i_ranks_sum(ctx, cols, missing));
         for (int64_t j = 0; j < cols; j++) {
             const double known = (double)n - missing[j];
             if (pass == 0)
@@ -286,10 +317,17 @@ static ferry_status run(ferry_ctx *ctx, const ferry_task *task, ferry_model *m,
      * inner one leaves does not get among the outer one's. */
     json_t *outer = ctx->diag, *diag = json_object();
     const double begin = ferry_i_clock();
+    double sent = ferry_i_ranks_split(ctx) ? -(double)ctx->ranks->sent : 0;
 
     FERRY_HAVE(ctx, diag);
     ctx->diag = diag;
     st = m->method->fit(ctx, task, m->options, &m->state, r);
+    if (st == FERRY_OK && ferry_i_ranks_split(ctx)) {
+        sent += (double)ctx->ranks->sent;
+        st = ferry_i_ranks_sum(ctx, 1, &sent);
+        ferry_i_diag_real(ctx, "ranks", (double)ctx->ranks->size);
+        ferry_i_diag_real(ctx, "bytes_sent", sent);
+    }
     ctx->diag = outer;
     r->seconds = ferry_i_clock() - begin;
     if (st != FERRY_OK) goto done;
@@ -318,8 +356,9 @@ ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_met
     FERRY_TRY(keep_schema(ctx, seen, m));
     FERRY_TRY(run(ctx, seen, m, &r));
     if (rep) *rep = r;
-    FERRY_MOVE(*out, m);
 done:
+    st = ferry_i_ranks_agree(ctx, st);
+    if (st == FERRY_OK) FERRY_MOVE(*out, m);
     ferry_model_free(m);
     ferry_task_free(seen);
     return st;
@@ -337,12 +376,20 @@ ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *metho
     ferry_fit_info full = {0};
     const uint64_t seed = ctx->seed;
     ferry_task *seen = NULL;
+    /* only there have other ranks a part in it */
+    const bool spread = strcmp(ferry_ctx_engine(ctx), "mpi") == 0;
+    char *called = NULL;
 
     /* A program built for a later library may have more fields than we fill, none fewer. */
     FERRY_NEED(ctx, !info || size >= sizeof full, FERRY_EINVAL,
                "ferry_fit: info.size is %zu, expected sizeof(ferry_fit_info), %zu", size,
                sizeof full);
     FERRY_TRY(ferry_i_method_get(ctx, method, &found));
+    if (spread) {
+        called = ferry_i_sprintf("fit %s", method);
+        FERRY_HAVE(ctx, called);
+        FERRY_TRY(ferry_i_task_call(ctx, called, task, opts));
+    }
     /* A task from a file says what a method may see of the target. */
     if (task->text) {
         FERRY_TRY(ferry_task_seed(ctx, task, &ctx->seed));
@@ -352,6 +399,8 @@ ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *metho
     full.size = size;
     if (info) *info = full;
 done:
+    if (called) ferry_i_task_call_end(ctx, task);
+    ferry_i_free(called);
     ctx->seed = seed;
     ferry_task_free(seen);
     return st;

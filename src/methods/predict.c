@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "linalg/blas.h"
 #include "methods/method.h"
 
@@ -19,6 +20,7 @@ typedef struct aligned {
     ferry_ratings pairs; /* goal rate: with all values hidden */
     double *hidden;
     int64_t *none; /* -1 for every instance: the rows of a view that is absent */
+    int64_t **own; /* one per view: row_of, -1 for the instances of other ranks */
 } aligned;
 
 /* Only what align() made; everything lent is left alone. */
@@ -26,7 +28,9 @@ static void free_aligned(aligned *a)
 {
     for (int64_t i = 0; a->view && i < a->domain.n_views; i++)
         ferry_i_matrix_free(a->view[i].x);
-    FERRY_FREE(a->view, a->views, a->hidden, a->none);
+    for (int64_t i = 0; a->own && i < a->domain.n_views; i++)
+        ferry_i_free(a->own[i]);
+    FERRY_FREE(a->view, a->views, a->hidden, a->none, a->own);
 }
 
 /* The domain's view that stands for the model's view i: by name, or both have just one. */
@@ -287,6 +291,64 @@ done:
     return st;
 }
 
+/* ---- rows over ranks: every instance is one rank's to answer ---- */
+
+static ferry_status keep_part(ferry_ctx *ctx, aligned *a)
+{
+    ferry_status st = FERRY_OK;
+    int64_t from = 0, to = 0;
+
+    ferry_i_ranks_part(ctx, ferry_i_ids_count(a->domain.ids), &from, &to);
+    FERRY_NEW(ctx, a->own, a->domain.n_views);
+    for (int64_t v = 0; v < a->domain.n_views; v++) {
+        ferry_view *view = &a->view[v];
+        FERRY_NEW(ctx, a->own[v], view->n_instances);
+        for (int64_t i = 0; i < view->n_instances; i++)
+            a->own[v][i] = i >= from && i < to ? view->row_of[i] : -1;
+        view->row_of = a->own[v];
+    }
+done:
+    return st;
+}
+
+static ferry_status gather(ferry_ctx *ctx, ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    const size_t k = (size_t)p->k;
+
+    if (p->cls) FERRY_TRY(ferry_i_ranks_gather(ctx, p->n, sizeof *p->cls, p->cls));
+    if (p->score)
+        FERRY_TRY(ferry_i_ranks_gather(ctx, p->n, k * sizeof *p->score, p->score));
+    if (p->value) FERRY_TRY(ferry_i_ranks_gather(ctx, p->n, sizeof *p->value, p->value));
+    if (p->set) FERRY_TRY(ferry_i_ranks_gather(ctx, p->n, k, p->set));
+done:
+    return st;
+}
+
+/* The method's answers; by itself, as far as the method can tell. */
+static ferry_status answer(ferry_ctx *outer, const ferry_model *m, aligned *a,
+                           ferry_prediction *p)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ctx own = *outer, *ctx = &own;
+    const bool spread = ferry_i_ranks_split(outer) && m->method->spreads;
+
+    if (spread) {
+        own.ranks = NULL;
+        FERRY_TRY(keep_part(outer, a));
+    }
+    if (m->goal == FERRY_EMBED) {
+        FERRY_NEED(ctx, m->method->transform, FERRY_ENEEDS, "%s makes no embeddings",
+                   m->method->name);
+        FERRY_TRY(m->method->transform(ctx, m->state, &a->domain, p));
+    } else {
+        FERRY_TRY(m->method->predict(ctx, m->state, &a->domain, p));
+    }
+done:
+    st = ferry_i_join(outer, ctx, st);
+    return st == FERRY_OK && spread ? gather(outer, p) : st;
+}
+
 /* *out is new. Only the first `asked` instances are answered; the rest came with a graph,
  * as neighbours whose labels the model knows. */
 ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
@@ -295,24 +357,18 @@ ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
     FERRY_ARGS_OUT(ctx, out, out, model, domain);
 
     ferry_status st = FERRY_OK;
-    const ferry_method *method = model->method;
     ferry_prediction *p = NULL;
     aligned a = {.view = NULL};
 
     FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_TRY(align(ctx, model, domain, &a));
     FERRY_TRY(ferry_i_prediction_new(ctx, model->goal, model->names, &a.domain, &p));
-    if (model->goal == FERRY_EMBED) {
-        FERRY_NEED(ctx, method->transform, FERRY_ENEEDS, "%s makes no embeddings",
-                   method->name);
-        FERRY_TRY(method->transform(ctx, model->state, &a.domain, p));
-    } else {
-        FERRY_TRY(method->predict(ctx, model->state, &a.domain, p));
-    }
+    FERRY_TRY(answer(ctx, model, &a, p));
     FERRY_TRY(check_classes(ctx, model, p));
     if (domain->asked > 0 && domain->asked < p->n) p->n = domain->asked;
-    FERRY_MOVE(*out, p);
 done:
+    st = ferry_i_ranks_agree(ctx, st);
+    if (st == FERRY_OK) FERRY_MOVE(*out, p);
     ferry_prediction_free(p);
     free_aligned(&a);
     return st;

@@ -30,10 +30,11 @@ typedef struct ferry_lane {
     const int32_t *map, *to;
     int64_t cols; /* of the result */
 } ferry_lane;
-/* The rows of d through the lanes: x, shift, there and instance of out. */
+/* The rows of d through the lanes: x, shift, there and instance of out. spread: only this rank's, where rows are spread
+ * over ranks. */
 ferry_status ferry_i_rows_make(ferry_ctx *ctx, const ferry_prepared *p,
                                const ferry_domain *d, int64_t n_lanes,
-                               const ferry_lane *lane, ferry_rows *out);
+                               const ferry_lane *lane, bool spread, ferry_rows *out);
 /* The labels of those instances. */
 ferry_status ferry_i_rows_label(ferry_ctx *ctx, const ferry_prepared *p, ferry_rows *out);
 

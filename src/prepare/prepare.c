@@ -272,7 +272,7 @@ static ferry_status make_rows(ferry_ctx *ctx, const ferry_plan *plan, int64_t d,
             lane[g].to = map[v] + cols;
         }
     }
-    FERRY_TRY(ferry_i_rows_make(ctx, p, domain, n, lane, out));
+    FERRY_TRY(ferry_i_rows_make(ctx, p, domain, n, lane, true, out));
     FERRY_TRY(ferry_i_rows_label(ctx, p, out));
     FERRY_NEW(ctx, out->has, p->n_spaces);
     for (int64_t v = 0; v < domain->n_views; v++)
@@ -333,7 +333,7 @@ ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
                                .to = f->map,
                                .cols = f->cols};
     }
-    FERRY_TRY(ferry_i_rows_make(ctx, &asked, d, p->n_frames, lane, out));
+    FERRY_TRY(ferry_i_rows_make(ctx, &asked, d, p->n_frames, lane, false, out));
 done:
     for (int64_t v = 0; map && v < p->n_frames; v++)
         ferry_i_free(map[v]);
@@ -499,6 +499,7 @@ ferry_status ferry_i_prepared_stack(ferry_ctx *ctx, ferry_prepared *p, ferry_row
         x[i] = p->rows[i].x[0];
         out->n += p->rows[i].n;
         out->labelled += p->rows[i].labelled;
+        out->whole += p->rows[i].whole;
     }
     /* Labels of all domains one after the other, of the kind that the goal has. */
     if (p->goal == FERRY_REGRESS)

@@ -91,7 +91,9 @@ typedef struct ferry_wants {
 typedef struct ferry_rows {
     const ferry_domain *domain; /* borrowed */
     int64_t n, labelled;        /* rows; of these with a label */
-    int64_t *instance;          /* n: places in the domain */
+    int64_t
+        whole; /* these are one rank's of so many rows (labelled is of all); 0: all there are */
+    int64_t *instance; /* n: places in the domain */
     int64_t n_x;
     ferry_matrix **x; /* one, or (APART) one a view; n rows each */
     double **shift;   /* one a matrix: what centring would still take off each column, for

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "learn/rows.h"
 #include "prepare/plan.h"
 
@@ -37,9 +38,10 @@ static bool covered(int64_t n, const ferry_lane *lane, int64_t instance)
  * without features (prepare.h). */
 static ferry_status list_instances(ferry_ctx *ctx, const ferry_prepared *p,
                                    const ferry_domain *d, int64_t n_lanes,
-                                   const ferry_lane *lane, ferry_rows *out)
+                                   const ferry_lane *lane, bool spread, ferry_rows *out)
 {
     ferry_status st = FERRY_OK;
+    int64_t from = 0, to = 0;
     const bool every = p->wants.every || p->wants.layout == FERRY_PATH;
     const int64_t n = ferry_i_ids_count(d->ids);
 
@@ -48,6 +50,11 @@ static ferry_status list_instances(ferry_ctx *ctx, const ferry_prepared *p,
         if ((every || covered(n_lanes, lane, i)) &&
             (!p->wants.labelled || ferry_i_labels_has(d->labels, i)))
             out->instance[out->n++] = i;
+    if (!spread || !ferry_i_ranks_split(ctx)) goto done;
+    out->whole = out->n;
+    ferry_i_ranks_part(ctx, out->n, &from, &to);
+    out->n = to - from;
+    memmove(out->instance, out->instance + from, (size_t)out->n * sizeof *out->instance);
 done:
     return st;
 }
@@ -74,24 +81,32 @@ done:
     return st;
 }
 
-/* Whether these are all rows of x, in their order. */
-static bool is_whole(const ferry_matrix *x, int64_t n, const int64_t *rows)
+/* Whether these are rows of x that follow each other. */
+static bool is_slice(int64_t n, const int64_t *rows)
 {
     for (int64_t i = 0; i < n; i++)
-        if (rows[i] != i) return false;
-    return n == x->rows;
+        if (rows[i] != rows[0] + i || rows[0] < 0) return false;
+    return true;
 }
 
 /* Only the rows that are there, so that nothing is prepared in vain; rows[] then counts
- * within them. */
-static ferry_status take_present(ferry_ctx *ctx, ferry_matrix *x, int64_t n, int64_t *rows,
-                                 ferry_matrix **out)
+ * within them. Of a slice, which a rank's rows mostly are, no copy is made; that it is not all is written down in the
+ * matrix, so that it is never x itself. */
+static ferry_status take_present(ferry_ctx *ctx, ferry_matrix *x, const ferry_rows *r,
+                                 int64_t *rows, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
+    const int64_t n = r->n, first = n > 0 ? rows[0] : 0;
     int64_t *from = NULL, m = 0;
 
-    if (is_whole(x, n, rows)) {
+    if (n == x->rows && is_slice(n, rows) && !r->whole) {
         *out = ferry_i_matrix_ref(x);
+        goto done;
+    }
+    if (is_slice(n, rows)) {
+        for (int64_t i = 0; i < n; i++)
+            rows[i] = i;
+        FERRY_TRY(ferry_i_matrix_slice(ctx, x, first, n, out));
         goto done;
     }
     FERRY_NEW(ctx, from, n);
@@ -152,7 +167,7 @@ static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const fer
     FERRY_NEW(ctx, rows, r->n);
     FERRY_TRY(find_rows(ctx, l->view, r, rows, there));
     if (l->view) {
-        FERRY_TRY(take_present(ctx, l->view->x, r->n, rows, &raw));
+        FERRY_TRY(take_present(ctx, l->view->x, r, rows, &raw));
         const ferry_scale_part part = {raw, l->map};
         FERRY_TRY(ferry_i_scaler_apply(ctx, l->scale, &part, how, &ready));
         if (!*there && keeps_columns(l)) {
@@ -240,7 +255,7 @@ done:
  * be. */
 ferry_status ferry_i_rows_make(ferry_ctx *ctx, const ferry_prepared *p,
                                const ferry_domain *d, int64_t n_lanes,
-                               const ferry_lane *lane, ferry_rows *out)
+                               const ferry_lane *lane, bool spread, ferry_rows *out)
 {
     ferry_status st = FERRY_OK;
     const bool apart = p->wants.layout == FERRY_APART;
@@ -249,12 +264,14 @@ ferry_status ferry_i_rows_make(ferry_ctx *ctx, const ferry_prepared *p,
     FERRY_NEW(ctx, out->x, out->n_x);
     FERRY_NEW(ctx, out->shift, out->n_x);
     FERRY_NEW(ctx, out->there, out->n_x);
-    FERRY_TRY(list_instances(ctx, p, d, n_lanes, lane, out));
+    FERRY_TRY(list_instances(ctx, p, d, n_lanes, lane, spread, out));
     for (int64_t v = 0; apart && v < n_lanes; v++) {
         FERRY_TRY(lane_rows(ctx, p, &lane[v], out, &out->there[v], &out->x[v]));
         FERRY_TRY(join_shifts(ctx, p, 1, &lane[v], &out->shift[v]));
     }
     if (!apart) FERRY_TRY(make_joined(ctx, p, n_lanes, lane, out));
+    for (int64_t v = 0; out->whole && v < out->n_x; v++)
+        out->x[v]->whole = out->whole;
 done:
     return st;
 }
@@ -289,6 +306,7 @@ ferry_status ferry_i_rows_label(ferry_ctx *ctx, const ferry_prepared *p, ferry_r
         else
             memset(r->on + i * p->k, 255, (size_t)p->k);
     }
+    if (r->whole) FERRY_TRY(ferry_i_ranks_count(ctx, &r->labelled));
 done:
     return st;
 }

@@ -119,9 +119,18 @@ ferry_status ferry_i_task_call(ferry_ctx *ctx, const char *verb, const ferry_tas
                     "task '%s' was made by a program: the other ranks have no part in it",
                     task->name);
     if (!leads(ctx, task)) return FERRY_OK;
+    const bool spread = strcmp(ferry_ctx_engine(ctx), "mpi") == 0;
+    if (spread && strcmp(verb, "evaluate") != 0 && strncmp(verb, "fit ", 4) != 0) {
+        ctx->ranks->calls++;
+        return ferry_i_fail(ctx, FERRY_EINVAL,
+                            "%s does not run with --engine mpi; run and fit do", verb);
+    }
     ferry_status st = ctx->ranks->calls > 0 ? FERRY_OK : pack(ctx, verb, task, opts, &p);
     ctx->ranks->calls++;
-    if (st == FERRY_OK && ctx->ranks->calls == 1) st = ferry_i_ranks_begin(ctx, &p);
+    if (st == FERRY_OK && ctx->ranks->calls == 1) {
+        st = ferry_i_ranks_begin(ctx, &p);
+        if (st == FERRY_OK && spread) ferry_i_ranks_spread(ctx);
+    }
     ferry_i_parcel_free(&p);
     return st;
 }
@@ -164,6 +173,8 @@ ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_called *
     FERRY_HAVE(ctx, !p->failed);
     FERRY_NEED(ctx, hash_of(c->task) == hash, FERRY_EDATA,
                "%s: the data it names is not what rank 0 has read", file);
+    FERRY_MOVE(c->task->file, file); /* as if it had read the file itself */
+    FERRY_MOVE(c->task->text, text);
 done:
     ferry_opts_free(sets);
     FERRY_FREE(engine, file, text, dir);

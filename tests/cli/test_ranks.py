@@ -194,6 +194,106 @@ def test_slow_rank(folder):
     assert outcome(out) == outcome(folder + "/one")
 
 
+# ---- rows over ranks: --engine mpi ----
+
+def numbers(path):
+    return [line.split(",") for line in read(path).splitlines()]
+
+
+def differ(one, many):
+    """The largest relative difference of two prediction files; all that is no number is the same."""
+    a, b = numbers(one), numbers(many)
+    assert [len(r) for r in a] == [len(r) for r in b] and len(a) > 1
+    worst = 0
+    for x, y in ((x, y) for r, q in zip(a, b) for x, y in zip(r, q) if x != y):
+        x, y = float(x), float(y)
+        worst = max(worst, abs(x - y) / max(abs(x), abs(y), 1e-3))
+    return worst
+
+
+def rows_task(folder, name, **sets):
+    ferry("gen", name, "--out", f"{folder}/{name}", *(w for k, v in sets.items() for w in ("--set", f"{k}={v}")))
+    return f"{folder}/{name}/task.yaml", f"{folder}/{name}/target.csv"
+
+
+def check_rows(folder, task, data, method, counts, *more):
+    """A model of several ranks says what one of a process says; it was written by rank 0 and is loaded by a process alone."""
+    ferry("fit", task, "-m", method, "-o", folder + "/one.ferry", "-q", "--threads", 1, *more)
+    ferry("predict", folder + "/one.ferry", data, "-o", folder + "/one.csv", "-q")
+    for n in counts:
+        ranks(n, "fit", task, "-m", method, "-o", f"{folder}/r{n}.ferry", "-q", "--threads", 1, "--engine", "mpi", *more)
+        ferry("predict", f"{folder}/r{n}.ferry", data, "-o", f"{folder}/r{n}.csv", "-q")
+        assert differ(folder + "/one.csv", f"{folder}/r{n}.csv") < 1e-9, (method, n)
+        assert ferry("inspect", f"{folder}/r{n}.ferry").out.count("bytes_sent") == 1
+
+
+def test_rows_same_models(folder):
+    """Classes, numbers and label sets; settings that are chosen by folds; ranks of different row counts."""
+    mpirun()
+    task, data = rows_task(folder, "bridge", labelled=7, target=101)
+    check_rows(folder, task, data, "ridge", (2, 4))
+    check_rows(folder, task, data, "svm", (4,), "--set", "C=1")
+    check_rows(folder, task, data, "logreg", (2,), "--set", "C=1")
+    task, data = rows_task(folder, "regress", labelled=31)
+    check_rows(folder, task, data, "ridge", (3,))
+    task, data = rows_task(folder, "multilabel")
+    check_rows(folder, task, data, "ridge", (2,))
+
+
+def test_rows_scales(folder):
+    """Every way of scaling is learned from all ranks' rows."""
+    mpirun()
+    task, data = rows_task(folder, "bridge", labelled=6)
+    for scale in ("words", "roots", "common"):
+        check_rows(folder, task, data, "ridge", (2,), "--set", "scale=" + scale, "--set", "lambda=1")
+
+
+def test_rows_rank_without_rows(folder):
+    mpirun()
+    task, data = rows_task(folder, "bridge", labelled=1)  # of each of three classes
+    check_rows(folder, task, data, "ridge", (4,))
+
+
+def test_rows_mapped(folder):
+    """From a file that is mapped, of which every rank looks at its own rows."""
+    mpirun()
+    task, data = rows_task(folder, "bridge", labelled=8)
+    for name in ("target", "source", "bridge_a", "bridge_b"):
+        ferry("convert", f"{folder}/bridge/{name}.csv", f"{folder}/bridge/{name}.fdata", "--set", "id=id",
+              *(["--set", "label=label"] if name in ("target", "source") else []))
+    text = read(task).replace(".csv", ".fdata")
+    lines = [line for line in text.splitlines() if not line.strip().startswith(("id:", "label:"))]
+    check_rows(folder, write(folder, "bridge/mapped.yaml", "\n".join(lines) + "\n"), data, "ridge", (2,))
+
+
+def test_rows_evaluated(folder):
+    """A whole evaluation: all ranks draw the same splits, and what cannot run says so."""
+    mpirun()
+    task, _ = rows_task(folder, "bridge", labelled=6, repeats=2)
+    task = write(folder, "bridge/some.yaml", read(task) + "methods: [ridge, knn]\n")
+    ferry("run", task, "-q", "-o", folder + "/one", "--threads", 1, "--set", "evaluate.controls=none")
+    many = ranks(3, "run", task, "-q", "-o", folder + "/many", "--threads", 1, "--set", "evaluate.controls=none",
+                 "--engine", "mpi")
+    assert "knn does not run with --engine mpi; " in many.out, many
+    assert differ(folder + "/one/predictions/ridge.csv", folder + "/many/predictions/ridge.csv") < 1e-9
+    told = {m["name"]: m for m in parses(read(folder, "many/results.json"))["results"]}
+    assert told["ridge"]["diagnostics"]["ranks"] == 3 and told["ridge"]["diagnostics"]["bytes_sent"] > 0
+
+
+def test_rows_refused(folder):
+    """One line, exit 2 (1 where numbers fail in the middle of a fit), and no rank is left waiting."""
+    mpirun()
+    task, _ = rows_task(folder, "bridge")
+    for words, says in ((["fit", task, "-m", "knn", "-o", folder + "/m.ferry"], "knn does not run with --engine mpi; "),
+                        (["select", task], "select does not run with --engine mpi"),
+                        (["fit", task, "-m", "ridge", "-o", folder + "/m.ferry", "--set", "lambda=-1"], "lambda = -1"),
+                        (["fit", task, "-m", "ridge", "-o", folder + "/m.ferry", "--set", "lambda=1e-300", "--set", "scale=none",
+                          "--set", "train=target"], "too small for these features")):
+        r = finish(start(2, *words, "-q", "--engine", "mpi", "--threads", 1))
+        assert r.code == (1 if "too small" in says else 2) and r.err.count("ferry: ") == 1 and says in r.err, r
+    assert not os.path.exists(folder + "/m.ferry")
+
+
 class Machines:
     """Two machines, as far as MPI can tell: network namespaces with a name and an address each, joined by a cable."""
     def __init__(self, folder):

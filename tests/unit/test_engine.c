@@ -1279,7 +1279,7 @@ static void test_registry(void **state)
 {
     fixture *f = *state;
 
-    assert_int_equal(ferry_i_engine_count(), 2);
+    assert_int_equal(ferry_i_engine_count(), 3);
     for (int64_t i = 0; i < ferry_i_engine_count(); i++) {
         const ferry_engine *e = ferry_i_engine_at(i);
         assert_ptr_equal(ferry_i_engine_find(e->name), e);

@@ -106,4 +106,20 @@ ferry_status ferry_i_host_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small 
 void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
                        const ferry_small *b, double beta, ferry_small *c);
 
+/* The operations that never add up over rows, or only where all rows are at hand: engine mpi has them too. */
+#define FERRY_HOST_ROW_BY_ROW                                                              \
+    .mul = ferry_i_host_mul, .sddmm = ferry_i_host_sddmm, .masked = ferry_i_host_masked,   \
+    .ridge_rows = ferry_i_host_ridge_rows, .gram = ferry_i_host_gram,                      \
+    .bmul = ferry_i_host_bmul, .bsums = ferry_i_host_bsums, .dot = ferry_i_host_dot,       \
+    .mulup = ferry_i_host_mulup, .bscale = ferry_i_host_bscale,                            \
+    .axpby = ferry_i_host_axpby, .row_mul = ferry_i_host_row_mul,                          \
+    .row_add = ferry_i_host_row_add, .pair_steps = ferry_i_host_pair_steps,                \
+    .tiles_step = ferry_i_host_tiles_step, .tiles_model = ferry_i_host_tiles_model,        \
+    .neighbours = ferry_i_host_neighbours, .eigs = ferry_i_host_eigs,                      \
+    .eigh = ferry_i_host_eigh, .eigh2 = ferry_i_host_eigh2, .svd = ferry_i_host_svd,       \
+    .qr = ferry_i_host_qr, .chol = ferry_i_host_chol,                                      \
+    .chol_solve = ferry_i_host_chol_solve,                                                 \
+    .chol_solve_block = ferry_i_host_chol_solve_block, .solve = ferry_i_host_solve,        \
+    .sylvester = ferry_i_host_sylvester, .gemm = ferry_i_host_gemm
+
 #endif

@@ -130,6 +130,7 @@ const ferry_method ferry_i_method_ridge = {
     .summary = "ridge regression; classes and labels by 0/1 targets",
     .reference = "Hoerl and Kennard, Ridge Regression, Technometrics 1970",
     .kind = FERRY_KIND_BASELINE,
+    .spreads = true,
     .goals = FERRY_CLASSIFY | FERRY_REGRESS | FERRY_MULTILABEL,
     .needs = FERRY_NEED_TARGET_VIEW,
     FERRY_OPTIONS(ridge_opts, ridge_options),

@@ -132,7 +132,7 @@ static ferry_status collect_rows(ferry_ctx *ctx, const ferry_task *task,
         sources += b->prepared->rows[i].n;
     FERRY_TRY(ferry_i_prepared_stack(ctx, b->prepared, &r));
     ferry_i_prepared_forget(b->prepared);
-    FERRY_NEED(ctx, r.n > 0, FERRY_ENEEDS,
+    FERRY_NEED(ctx, ferry_i_all_rows(r.x[0]) > 0, FERRY_ENEEDS,
                "%s needs labelled instances with features; train=%s has none", w->method,
                train_name(train));
     *e = (examples){r.n, r.x[0], r.cls, r.num, r.on, sources};
@@ -148,6 +148,7 @@ done:
 static ferry_status count_prior(ferry_ctx *ctx, const examples *e, base *b)
 {
     ferry_status st = FERRY_OK;
+    const int64_t all = e->x ? ferry_i_all_rows(e->x) : e->n;
 
     FERRY_NEW(ctx, b->prior, b->k);
     for (int64_t i = 0; i < e->n; i++) {
@@ -159,8 +160,9 @@ static ferry_status count_prior(ferry_ctx *ctx, const examples *e, base *b)
             for (int64_t c = 0; c < b->k; c++)
                 b->prior[c] += e->on[i * b->k + c];
     }
+    if (e->x) FERRY_TRY(ferry_i_sum_rows(ctx, e->x, b->k, b->prior));
     for (int64_t c = 0; c < b->k; c++) {
-        b->prior[c] /= (double)e->n;
+        b->prior[c] /= (double)all;
         FERRY_NEED(ctx, isfinite(b->prior[c]), FERRY_ENUMERIC,
                    "the numbers to predict are too large to add up");
     }
@@ -171,10 +173,12 @@ done:
 static void tell(ferry_ctx *ctx, const base_wants *w, ferry_train train, const base *b,
                  const examples *e)
 {
+    const int64_t all = e->x ? ferry_i_all_rows(e->x) : e->n;
+
     ferry_i_diag_text(ctx, "train", train_name(train));
-    ferry_i_diag_real(ctx, "instances", (double)e->n);
+    ferry_i_diag_real(ctx, "instances", (double)all);
     ferry_i_log(ctx, FERRY_INFO, "%s: train=%s, %lld labelled instances", w->method,
-                train_name(train), (long long)e->n);
+                train_name(train), (long long)all);
     if (b->prepared) ferry_i_diag_real(ctx, "features", (double)ferry_i_base_width(b));
 }
 

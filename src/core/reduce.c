@@ -1,0 +1,372 @@
+/* Rows over ranks: the places where ranks meet (ranks.h says what for).
+ *
+ * A tree over the ranks: those below rank r are r + 1, r + 2, r + 4 ... as far as the lowest bit of r allows. Numbers
+ * go up, are added in the order of the tree, and come back down from rank 0. Messages are in pieces, so that a rank
+ * needs little room and those on the way up follow each other without waiting.
+ *
+ * A stretch is what all ranks enter and leave together. A rank that fails inside of it does not come to the next
+ * meeting, so others would wait for ever. Hence:
+ *
+ *   rank r (failed, or has heard HALT)          rank 0 (failed, or has heard FAIL)
+ *   FAIL status, sentence       ->
+ *                               <-              HALT
+ *                                               ... until all have sent FAIL
+ *                               <-              GO status, sentence of the first
+ *
+ * and until GO everybody takes and drops what still comes, so that nobody is left with a message that is not taken. What
+ * comes later than that has the number of an old stretch in its tag, and is never asked for. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/ranks.h"
+
+enum { PIECE = 1 << 17 }; /* numbers of a message: a megabyte */
+
+bool ferry_i_ranks_split(const ferry_ctx *ctx)
+{
+    return ctx->ranks && ctx->ranks->rows;
+}
+
+/* What is left of an earlier call is of none of the next 4096 stretches. */
+void ferry_i_ranks_spread(ferry_ctx *ctx)
+{
+    struct ferry_ranks *r = ctx->ranks;
+
+    r->rows = r->size > 1;
+    r->stretch = r->pool << 12;
+    r->broken = r->verdict = FERRY_OK;
+    r->heard = false;
+    r->left = 0;
+}
+
+void ferry_i_ranks_part(const ferry_ctx *ctx, int64_t n, int64_t *from, int64_t *to)
+{
+    const int64_t size = ferry_i_ranks_split(ctx) ? ctx->ranks->size : 1,
+                  rank = size > 1 ? ctx->ranks->rank : 0, each = n / size, more = n % size;
+
+    /* the first `more` ranks have one more */
+    *from = each * rank + (rank < more ? rank : more);
+    *to = *from + each + (rank < more);
+}
+
+/* ---- messages ---- */
+
+static int tag_of(const struct ferry_ranks *r, ferry_tag tag)
+{
+    return (int)tag + RANK_TAGS * (int)(r->stretch & 0xfffff);
+}
+
+/* Short waits are the rule, since all do the same: look again at once, then let others run, then sleep. */
+static void rest(int64_t turn)
+{
+    const struct timespec nap = {0, 20000};
+
+    if (turn > 2000)
+        (void)nanosleep(&nap, NULL);
+    else if (turn > 20)
+        (void)sched_yield();
+}
+
+/* The stretch is over for this rank. */
+static ferry_status break_off(ferry_ctx *ctx, ferry_status st)
+{
+    if (ctx->ranks->broken == FERRY_OK) ctx->ranks->broken = st;
+    return st;
+}
+
+static ferry_status give(ferry_ctx *ctx, int to, const void *x, int64_t bytes)
+{
+    struct ferry_ranks *r = ctx->ranks;
+
+    if (r->t->send(to, tag_of(r, RANK_DATA), x, bytes))
+        return break_off(ctx,
+                         ferry_i_fail(ctx, FERRY_EIO, "MPI: cannot send to rank %d", to));
+    r->sent += bytes;
+    return FERRY_OK;
+}
+
+/* Rank 0: a rank has failed, or knows that one has; the first sentence counts. */
+static void note_failure(struct ferry_ranks *r, int from, ferry_parcel *p)
+{
+    ferry_status st = FERRY_OK;
+    char *why = NULL;
+
+    FERRY_CARRY(p, st);
+    ferry_i_parcel_text(p, &why);
+    r->left++;
+    if (st != FERRY_OK && r->verdict == FERRY_OK) {
+        r->verdict = st;
+        (void)snprintf(r->why, sizeof r->why, "rank %d (%s): %s", from, r->host[from],
+                       why ? why : "");
+    }
+    ferry_i_free(why);
+}
+
+/* A message of that tag, from anybody: whether there was one. */
+static bool look(ferry_ctx *ctx, int tag, int *from, ferry_parcel *p)
+{
+    const ferry_transport *t = ctx->ranks->t;
+    int64_t n = 0;
+
+    *from = -1;
+    *p = (ferry_parcel){0};
+    if (t->poll(from, &tag, &n) != 1) return false;
+    p->at = ferry_i_calloc(n, 1);
+    p->n = p->cap = p->at ? n : 0;
+    if (p->at && t->take(p->at)) p->n = 0;
+    return p->at != NULL;
+}
+
+/* Take what there is of this stretch and drop it, but for what its end is about. *go: that is settled. Nothing else may
+ * be taken: who was told earlier is in the next stretch already. */
+static bool take_any(ferry_ctx *ctx, bool *go)
+{
+    struct ferry_ranks *r = ctx->ranks;
+    const ferry_tag all[] = {RANK_DATA, RANK_FAIL, RANK_HALT, RANK_GO, RANK_OVER};
+    bool any = false;
+
+    for (int64_t i = 0; i < FERRY_COUNT(all) && !*go; i++) {
+        const ferry_tag tag = all[i];
+        ferry_parcel p = {0};
+        char *why = NULL;
+        int from = 0;
+        if (tag == RANK_OVER && r->rank == 0) continue;
+        if (!look(ctx, tag == RANK_OVER ? (int)tag : tag_of(r, tag), &from, &p)) continue;
+        any = true;
+        if (tag == RANK_FAIL) note_failure(r, from, &p);
+        if (tag == RANK_OVER) r->over = *go = true;
+        if (tag == RANK_GO) {
+            FERRY_CARRY(&p, r->verdict);
+            ferry_i_parcel_text(&p, &why);
+            (void)snprintf(r->why, sizeof r->why, "%s", why ? why : "");
+            *go = true;
+        }
+        ferry_i_free(why);
+        ferry_i_parcel_free(&p);
+    }
+    return any;
+}
+
+/* Whether somebody has failed, as far as is known here. */
+static bool hears_end(ferry_ctx *ctx)
+{
+    struct ferry_ranks *r = ctx->ranks;
+    ferry_parcel p = {0};
+    int from = 0;
+
+    if (r->rank == 0) {
+        r->heard = look(ctx, tag_of(r, RANK_FAIL), &from, &p);
+        if (r->heard) note_failure(r, from, &p);
+    } else {
+        r->over = look(ctx, RANK_OVER, &from, &p);
+        r->heard = r->over || look(ctx, tag_of(r, RANK_HALT), &from, &p);
+    }
+    ferry_i_parcel_free(&p);
+    return r->heard;
+}
+
+/* The next piece from that rank. */
+static ferry_status await(ferry_ctx *ctx, int from, void *to, int64_t bytes)
+{
+    struct ferry_ranks *r = ctx->ranks;
+
+    for (int64_t turn = 0;; turn++) {
+        int rank = from, tag = tag_of(r, RANK_DATA);
+        int64_t n = 0;
+        const int there = r->t->poll(&rank, &tag, &n);
+        if (there < 0 || (there && (n != bytes || r->t->take(to))))
+            return break_off(
+                ctx, ferry_i_fail(ctx, FERRY_EIO,
+                                  "MPI: rank %d sent %lld bytes where %lld were expected",
+                                  from, (long long)n, (long long)bytes));
+        if (there) return FERRY_OK;
+        if (turn > 20 && hears_end(ctx))
+            return break_off(
+                ctx, ferry_i_fail(ctx, FERRY_ECANCELLED, "another rank has failed"));
+        rest(turn);
+    }
+}
+
+/* ---- up and down the tree ---- */
+
+static ferry_status begin(ferry_ctx *ctx)
+{
+    struct ferry_ranks *r = ctx->ranks;
+
+    if (r->broken != FERRY_OK) return r->broken;
+    if (!r->room) r->room = ferry_i_calloc(PIECE, sizeof *r->room);
+    return r->room ? FERRY_OK : break_off(ctx, ferry_i_nomem(ctx));
+}
+
+static ferry_status go_up(ferry_ctx *ctx, int64_t n, double *x, bool most)
+{
+    ferry_status st = FERRY_OK;
+    struct ferry_ranks *r = ctx->ranks;
+
+    for (int step = 1; step < r->size; step *= 2) {
+        if (r->rank & step) return give(ctx, r->rank - step, x, n * (int64_t)sizeof *x);
+        if (r->rank + step >= r->size) continue;
+        FERRY_TRY(await(ctx, r->rank + step, r->room, n * (int64_t)sizeof *x));
+        for (int64_t i = 0; i < n; i++)
+            x[i] = !most ? x[i] + r->room[i] : x[i] > r->room[i] ? x[i] : r->room[i];
+    }
+done:
+    return st;
+}
+
+static ferry_status go_down(ferry_ctx *ctx, void *x, int64_t bytes)
+{
+    ferry_status st = FERRY_OK;
+    const struct ferry_ranks *r = ctx->ranks;
+    int step = r->rank & -r->rank;
+
+    if (r->rank > 0) FERRY_TRY(await(ctx, r->rank - step, x, bytes));
+    for (step = r->rank > 0 ? step : r->size; (step & (step - 1)) != 0;)
+        step++; /* to a power of two */
+    for (step /= 2; step > 0; step /= 2)
+        if (r->rank + step < r->size) FERRY_TRY(give(ctx, r->rank + step, x, bytes));
+done:
+    return st;
+}
+
+ferry_status ferry_i_ranks_tell(ferry_ctx *ctx, void *x, int64_t bytes)
+{
+    ferry_status st = FERRY_OK;
+
+    if (!ferry_i_ranks_split(ctx)) return st;
+    FERRY_TRY(begin(ctx));
+    for (int64_t at = 0; at < bytes; at += 8 * PIECE)
+        FERRY_TRY(
+            go_down(ctx, (char *)x + at, bytes - at < 8 * PIECE ? bytes - at : 8 * PIECE));
+done:
+    return st;
+}
+
+static ferry_status combine(ferry_ctx *ctx, int64_t n, double *x, bool most)
+{
+    ferry_status st = FERRY_OK;
+
+    if (!ferry_i_ranks_split(ctx)) return st;
+    FERRY_TRY(begin(ctx));
+    for (int64_t at = 0; at < n; at += PIECE)
+        FERRY_TRY(go_up(ctx, n - at < PIECE ? n - at : PIECE, x + at, most));
+    FERRY_TRY(ferry_i_ranks_tell(ctx, x, n * (int64_t)sizeof *x));
+done:
+    return st;
+}
+
+ferry_status ferry_i_ranks_sum(ferry_ctx *ctx, int64_t n, double *x)
+{
+    return combine(ctx, n, x, false);
+}
+
+ferry_status ferry_i_ranks_most(ferry_ctx *ctx, int64_t n, double *x)
+{
+    return combine(ctx, n, x, true);
+}
+
+ferry_status ferry_i_ranks_count(ferry_ctx *ctx, int64_t *n)
+{
+    double sum = (double)*n;
+    const ferry_status st = combine(ctx, 1, &sum, false);
+
+    *n = (int64_t)sum;
+    return st;
+}
+
+/* Where the part of another rank is. */
+static void part_of(const struct ferry_ranks *r, int rank, int64_t n, int64_t *from,
+                    int64_t *to)
+{
+    struct ferry_ranks other = *r;
+    const ferry_ctx ctx = {.ranks = &other};
+
+    other.rank = rank;
+    ferry_i_ranks_part(&ctx, n, from, to);
+}
+
+ferry_status ferry_i_ranks_gather(ferry_ctx *ctx, int64_t n, size_t size, void *items)
+{
+    ferry_status st = FERRY_OK;
+    const struct ferry_ranks *r = ctx->ranks;
+
+    if (!ferry_i_ranks_split(ctx)) return st;
+    FERRY_TRY(begin(ctx));
+    for (int rank = 1; rank < r->size; rank++) {
+        int64_t from = 0, to = 0;
+        part_of(r, rank, n, &from, &to);
+        char *at = (char *)items + from * (int64_t)size;
+        const int64_t bytes = (to - from) * (int64_t)size;
+        if (bytes == 0) continue;
+        if (r->rank == 0) FERRY_TRY(await(ctx, rank, at, bytes));
+        if (r->rank == rank) FERRY_TRY(give(ctx, 0, at, bytes));
+    }
+    FERRY_TRY(ferry_i_ranks_tell(ctx, items, n * (int64_t)size));
+done:
+    return st;
+}
+
+/* ---- the end of a stretch ---- */
+
+static void send_verdict(ferry_ctx *ctx, int to, ferry_tag tag, ferry_status st, char *why)
+{
+    ferry_parcel p = {.writing = true};
+
+    FERRY_CARRY(&p, st);
+    ferry_i_parcel_text(&p, &why);
+    (void)ferry_i_ranks_send(ctx, to, (ferry_tag)tag_of(ctx->ranks, tag), &p);
+    ferry_i_parcel_free(&p);
+}
+
+static ferry_status settle(ferry_ctx *ctx, ferry_status st)
+{
+    struct ferry_ranks *r = ctx->ranks;
+    bool go = r->over;
+
+    if (r->rank == 0) {
+        if (!r->heard) {
+            r->verdict = st;
+            (void)snprintf(r->why, sizeof r->why, "%s", ctx->message);
+        }
+        send_verdict(ctx, -1, RANK_HALT, FERRY_OK, NULL);
+    } else if (!go) {
+        send_verdict(ctx, 0, RANK_FAIL, r->heard ? FERRY_OK : st, ctx->message);
+    }
+    for (int64_t turn = 0; r->rank ? !go : r->left < r->size - 1; turn++) {
+        if (take_any(ctx, &go)) turn = 0;
+        rest(turn);
+    }
+    if (r->over) return ferry_i_fail(ctx, FERRY_ECANCELLED, "rank 0 has ended the call");
+    if (r->verdict == FERRY_OK) r->verdict = FERRY_EIO; /* nobody could say why */
+    if (r->rank == 0) send_verdict(ctx, -1, RANK_GO, r->verdict, r->why);
+    return ferry_i_fail(ctx, r->verdict, "%s", r->why);
+}
+
+/* What all were well until here is known when the sum of nothing has come back. */
+ferry_status ferry_i_ranks_agree(ferry_ctx *ctx, ferry_status st)
+{
+    struct ferry_ranks *r = ctx->ranks;
+    double nothing = 0;
+
+    if (!ferry_i_ranks_split(ctx)) return st;
+    if (st == FERRY_OK) st = ferry_i_ranks_sum(ctx, 1, &nothing);
+    if (st != FERRY_OK) st = settle(ctx, st);
+    r->broken = r->verdict = FERRY_OK;
+    r->heard = false;
+    r->left = 0;
+    r->stretch++;
+    return st;
+}
+
+void ferry_i_ranks_leave_rows(ferry_ctx *ctx, ferry_status st)
+{
+    struct ferry_ranks *r = ctx->ranks;
+
+    if (!ferry_i_ranks_split(ctx)) return;
+    r->rows = false;
+    if (st == FERRY_OK || st == FERRY_ECANCELLED || r->over) return;
+    send_verdict(ctx, 0, RANK_FAIL, FERRY_EIO, ctx->message);
+}
