@@ -153,7 +153,7 @@ static int64_t csr_row(const applying *a, int64_t i, int64_t at, ferry_matrix *y
 
 /* Zeros that come out (a factor of 0, a count of 1 / e or less) are not stored. As many
  * entries as x has are the entries of x: it lends its pattern, which is never written to
- * (it may be the caller's). Not if we were the only ones to keep its numbers alive. */
+ * (it may be the caller's). Not if we were the only ones to keep it alive. */
 static ferry_status make_csr(ferry_ctx *ctx, const applying *a, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
@@ -162,8 +162,7 @@ static ferry_status make_csr(ferry_ctx *ctx, const applying *a, ferry_matrix **o
 
     for (int64_t i = 0; i < x->rows; i++)
         nnz = csr_row(a, i, nnz, NULL);
-    const bool kept =
-        __atomic_load_n(&x->refs, __ATOMIC_RELAXED) > 1 || x->pattern || x->borrowed;
+    const bool kept = __atomic_load_n(&x->refs, __ATOMIC_RELAXED) > 1 || x->pattern;
     if (!x->dense && nnz == x->nnz && kept && !a->how.own)
         FERRY_TRY(ferry_i_matrix_like(ctx, (ferry_matrix *)(uintptr_t)x, out));
     else

@@ -162,12 +162,14 @@ static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const fer
     const ferry_scale_how how = {p->wants.missing, is_uncentred(p, l->scale),
                                  p->wants.keeps};
     int64_t *rows = NULL;
-    ferry_matrix *raw = NULL, *ready = NULL;
+    ferry_matrix *raw = NULL, *ready = NULL, *lends = NULL;
 
     FERRY_NEW(ctx, rows, r->n);
     FERRY_TRY(find_rows(ctx, l->view, r, rows, there));
     if (l->view) {
         FERRY_TRY(take_present(ctx, l->view->x, r, rows, &raw));
+        /* the view keeps a slice's numbers anyway, so that it may lend its pattern on */
+        if (raw->lender == l->view->x) lends = ferry_i_matrix_ref(raw);
         const ferry_scale_part part = {raw, l->map};
         FERRY_TRY(ferry_i_scaler_apply(ctx, l->scale, &part, how, &ready));
         if (!*there && keeps_columns(l)) {
@@ -185,6 +187,7 @@ static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const fer
         FERRY_TRY(mark_missing(ctx, l, *there, *out));
 done:
     ferry_i_matrix_free(ready);
+    ferry_i_matrix_free(lends);
     ferry_i_matrix_free(raw);
     ferry_i_free(rows);
     return st;
