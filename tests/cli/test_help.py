@@ -96,7 +96,7 @@ def test_bash_completion(folder):
     assert complete(folder, "ferry gen b") == ["bridge"]
     assert "hemap-figure19" in complete(folder, "ferry reproduce hemap")
     assert complete(folder, "ferry help --completion z") == ["zsh"]
-    assert set(complete(folder, "ferry run x --engine ")) == {"host", "ref"}
+    assert set(complete(folder, "ferry run x --engine ")) == {"host", "ref", "mpi"}
     assert "svmlight" in complete(folder, "ferry convert a b --to s")
     assert complete(folder, "ferry run --out some") == ["somewhere"]
     assert complete(folder, "ferry run ") == []  # file names
@@ -158,7 +158,7 @@ def test_doctor(folder):
                 "xxHash"):
         assert re.search(r"\d", d["libraries"][lib]), (lib, d["libraries"])
         assert d["libraries"][lib] in r.out
-    assert {e["name"]: e["works"] for e in d["engines"]} == {"host": True, "ref": True}
+    assert {e["name"]: e["works"] for e in d["engines"]} == {"host": True, "ref": True, "mpi": True}
     assert d["memory"]["total"] > 0 and "threads" in r.out
     assert ("No problems found." in r.out) == (not d["problems"])
 
