@@ -11,7 +11,7 @@
  *   h_r = mean of b_i over what r scored,  a_r = d_r - h_r       what rows, and what labels did
  *   sl2 = max(0, var(a) - se2 / nt),  C = -cov(a, h) within 0 and sqrt(sl2 k sb2 / n)
  *   Va  = s2 / R + sl2 k,  k = L / nt or 0 when the split is fixed;  Vb = vb / n
- *   V   = Va + Vb + 2 C,                                          df by Satterthwaite
+ *   V   = Va + Vb + 2 C,        df by Satterthwaite: R - 1 for Va + 2 C, n - 1 for Vb
  *
  * sl2 k is what other visible labels from new data would change besides: the repeats drew theirs
  * from one pool (Nadeau and Bengio's correction of repeated splits, for the repeats' share alone).
@@ -198,8 +198,10 @@ done:
 static void conclude(double rows, double rows_df, ferry_crossed *c)
 {
     const double r = (double)c->repeats, va = c->s2 / r + c->sl2 * c->k;
-    const double v = va + rows + 2 * c->rho * sqrt(c->sl2 * c->k * c->sb2 / (double)c->n);
-    const double parts = (r > 1 ? va * va / (r - 1) : 0) + rows * rows / rows_df;
+    /* what goes together was estimated from the repeats, too: it is as uncertain as va */
+    const double own = va + 2 * c->rho * sqrt(c->sl2 * c->k * c->sb2 / (double)c->n);
+    const double v = own + rows;
+    const double parts = (r > 1 ? own * own / (r - 1) : 0) + rows * rows / rows_df;
 
     c->se = sqrt(v);
     c->df = NAN;

@@ -336,6 +336,12 @@ static void test_teachers_are_questions(void **state)
         const ferry_crossing in = {.repeats = R, .n = N, .diff = d, .visible = SEEN};
         assert_ok(*state, ferry_i_crossed(*state, &in, &c));
         assert_true(c.rho >= 0 && c.rho <= 1 && c.sl2 >= 0);
+        /* all that the repeats told is as uncertain as they are few */
+        const double rows = c.vb / N, own = c.s2 / R + c.sl2 * c.k +
+                                            2 * c.rho * sqrt(c.sl2 * c.k * c.sb2 / N);
+        assert_close(c.df,
+                     pow(own + rows, 2) / (own * own / (R - 1) + rows * rows / (N - 1)),
+                     1e-9 * c.df);
         wrong += c.p_better < 0.025 || c.p_worse < 0.025;
     }
     assert_in_range(wrong, 4, 32); /* 20 expected */
