@@ -68,7 +68,8 @@
 #define MPI                                                                                \
     {                                                                                      \
         KEY_MPI, 0, "mpi", NULL, WORDS_NONE,                                               \
-            "join the other ranks of an MPI job; under mpirun that is the default"         \
+            "join the other ranks of an MPI job; the default under mpirun (fit: with "     \
+            "--engine mpi)"                                                                \
     }
 #define FORCE                                                                              \
     {                                                                                      \

@@ -255,7 +255,7 @@ void ferry_i_ranks_free(struct ferry_ranks *r)
         }
     r->t->close();
     free_hosts(r);
-    FERRY_FREE(r->room, r);
+    ferry_i_free(r);
 }
 
 /* ---- calls ---- */

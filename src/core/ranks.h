@@ -87,7 +87,6 @@ struct ferry_ranks {
     int left;            /* rank 0: ranks that have sent FAIL in this stretch */
     ferry_status verdict;
     char why[1024];
-    double *room; /* for a piece of numbers that come in */
     int64_t sent; /* bytes of RANK_DATA */
 };
 

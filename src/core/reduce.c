@@ -25,6 +25,15 @@
 
 enum { PIECE = 1 << 17 }; /* numbers of a message: a megabyte */
 
+/* For a message that comes in, so that none needs memory: only the thread that joined takes any. */
+static double room[PIECE];
+
+/* How a stretch ended, as it is sent. */
+typedef struct verdict {
+    ferry_status st;
+    char why[sizeof((struct ferry_ranks *)0)->why];
+} verdict;
+
 bool ferry_i_ranks_split(const ferry_ctx *ctx)
 {
     return ctx->ranks && ctx->ranks->rows;
@@ -89,35 +98,28 @@ static ferry_status give(ferry_ctx *ctx, int to, const void *x, int64_t bytes)
 }
 
 /* Rank 0: a rank has failed, or knows that one has; the first sentence counts. */
-static void note_failure(struct ferry_ranks *r, int from, ferry_parcel *p)
+static void note_failure(struct ferry_ranks *r, int from, const verdict *v)
 {
-    ferry_status st = FERRY_OK;
-    char *why = NULL;
-
-    FERRY_CARRY(p, st);
-    ferry_i_parcel_text(p, &why);
     r->left++;
-    if (st != FERRY_OK && r->verdict == FERRY_OK) {
-        r->verdict = st;
-        (void)snprintf(r->why, sizeof r->why, "rank %d (%s): %s", from, r->host[from],
-                       why ? why : "");
-    }
-    ferry_i_free(why);
+    if (v->st == FERRY_OK || r->verdict != FERRY_OK) return;
+    r->verdict = v->st;
+    (void)snprintf(r->why, sizeof r->why, "rank %d (%.200s): %.700s", from, r->host[from],
+                   v->why);
 }
 
-/* A message of that tag, from anybody: whether there was one. */
-static bool look(ferry_ctx *ctx, int tag, int *from, ferry_parcel *p)
+/* A message of that tag, from anybody: whether there was one. What does not hold a verdict leaves *v as if nothing was
+ * said. */
+static bool look(ferry_ctx *ctx, int tag, int *from, verdict *v)
 {
     const ferry_transport *t = ctx->ranks->t;
     int64_t n = 0;
 
     *from = -1;
-    *p = (ferry_parcel){0};
-    if (t->poll(from, &tag, &n) != 1) return false;
-    p->at = ferry_i_calloc(n, 1);
-    p->n = p->cap = p->at ? n : 0;
-    if (p->at && t->take(p->at)) p->n = 0;
-    return p->at != NULL;
+    *v = (verdict){FERRY_OK, ""};
+    if (t->poll(from, &tag, &n) != 1 || n > (int64_t)sizeof room) return false;
+    if (t->take(room) == 0 && n == sizeof *v) memcpy(v, room, sizeof *v);
+    v->why[sizeof v->why - 1] = '\0';
+    return true;
 }
 
 /* Take what there is of this stretch and drop it, but for what its end is about. *go: that is settled. Nothing else may
@@ -130,22 +132,18 @@ static bool take_any(ferry_ctx *ctx, bool *go)
 
     for (int64_t i = 0; i < FERRY_COUNT(all) && !*go; i++) {
         const ferry_tag tag = all[i];
-        ferry_parcel p = {0};
-        char *why = NULL;
+        verdict v;
         int from = 0;
         if (tag == RANK_OVER && r->rank == 0) continue;
-        if (!look(ctx, tag == RANK_OVER ? (int)tag : tag_of(r, tag), &from, &p)) continue;
+        if (!look(ctx, tag == RANK_OVER ? (int)tag : tag_of(r, tag), &from, &v)) continue;
         any = true;
-        if (tag == RANK_FAIL) note_failure(r, from, &p);
+        if (tag == RANK_FAIL) note_failure(r, from, &v);
         if (tag == RANK_OVER) r->over = *go = true;
         if (tag == RANK_GO) {
-            FERRY_CARRY(&p, r->verdict);
-            ferry_i_parcel_text(&p, &why);
-            (void)snprintf(r->why, sizeof r->why, "%s", why ? why : "");
+            r->verdict = v.st;
+            (void)snprintf(r->why, sizeof r->why, "%s", v.why);
             *go = true;
         }
-        ferry_i_free(why);
-        ferry_i_parcel_free(&p);
     }
     return any;
 }
@@ -154,17 +152,16 @@ static bool take_any(ferry_ctx *ctx, bool *go)
 static bool hears_end(ferry_ctx *ctx)
 {
     struct ferry_ranks *r = ctx->ranks;
-    ferry_parcel p = {0};
+    verdict v;
     int from = 0;
 
     if (r->rank == 0) {
-        r->heard = look(ctx, tag_of(r, RANK_FAIL), &from, &p);
-        if (r->heard) note_failure(r, from, &p);
+        r->heard = look(ctx, tag_of(r, RANK_FAIL), &from, &v);
+        if (r->heard) note_failure(r, from, &v);
     } else {
-        r->over = look(ctx, RANK_OVER, &from, &p);
-        r->heard = r->over || look(ctx, tag_of(r, RANK_HALT), &from, &p);
+        r->over = look(ctx, RANK_OVER, &from, &v);
+        r->heard = r->over || look(ctx, tag_of(r, RANK_HALT), &from, &v);
     }
-    ferry_i_parcel_free(&p);
     return r->heard;
 }
 
@@ -192,15 +189,6 @@ static ferry_status await(ferry_ctx *ctx, int from, void *to, int64_t bytes)
 
 /* ---- up and down the tree ---- */
 
-static ferry_status begin(ferry_ctx *ctx)
-{
-    struct ferry_ranks *r = ctx->ranks;
-
-    if (r->broken != FERRY_OK) return r->broken;
-    if (!r->room) r->room = ferry_i_calloc(PIECE, sizeof *r->room);
-    return r->room ? FERRY_OK : break_off(ctx, ferry_i_nomem(ctx));
-}
-
 static ferry_status go_up(ferry_ctx *ctx, int64_t n, double *x, bool most)
 {
     ferry_status st = FERRY_OK;
@@ -209,9 +197,9 @@ static ferry_status go_up(ferry_ctx *ctx, int64_t n, double *x, bool most)
     for (int step = 1; step < r->size; step *= 2) {
         if (r->rank & step) return give(ctx, r->rank - step, x, n * (int64_t)sizeof *x);
         if (r->rank + step >= r->size) continue;
-        FERRY_TRY(await(ctx, r->rank + step, r->room, n * (int64_t)sizeof *x));
+        FERRY_TRY(await(ctx, r->rank + step, room, n * (int64_t)sizeof *x));
         for (int64_t i = 0; i < n; i++)
-            x[i] = !most ? x[i] + r->room[i] : x[i] > r->room[i] ? x[i] : r->room[i];
+            x[i] = !most ? x[i] + room[i] : x[i] > room[i] ? x[i] : room[i];
     }
 done:
     return st;
@@ -237,7 +225,7 @@ ferry_status ferry_i_ranks_tell(ferry_ctx *ctx, void *x, int64_t bytes)
     ferry_status st = FERRY_OK;
 
     if (!ferry_i_ranks_split(ctx)) return st;
-    FERRY_TRY(begin(ctx));
+    FERRY_TRY(ctx->ranks->broken);
     for (int64_t at = 0; at < bytes; at += 8 * PIECE)
         FERRY_TRY(
             go_down(ctx, (char *)x + at, bytes - at < 8 * PIECE ? bytes - at : 8 * PIECE));
@@ -250,7 +238,7 @@ static ferry_status combine(ferry_ctx *ctx, int64_t n, double *x, bool most)
     ferry_status st = FERRY_OK;
 
     if (!ferry_i_ranks_split(ctx)) return st;
-    FERRY_TRY(begin(ctx));
+    FERRY_TRY(ctx->ranks->broken);
     for (int64_t at = 0; at < n; at += PIECE)
         FERRY_TRY(go_up(ctx, n - at < PIECE ? n - at : PIECE, x + at, most));
     FERRY_TRY(ferry_i_ranks_tell(ctx, x, n * (int64_t)sizeof *x));
@@ -294,15 +282,16 @@ ferry_status ferry_i_ranks_gather(ferry_ctx *ctx, int64_t n, size_t size, void *
     const struct ferry_ranks *r = ctx->ranks;
 
     if (!ferry_i_ranks_split(ctx)) return st;
-    FERRY_TRY(begin(ctx));
+    FERRY_TRY(ctx->ranks->broken);
     for (int rank = 1; rank < r->size; rank++) {
         int64_t from = 0, to = 0;
         part_of(r, rank, n, &from, &to);
-        char *at = (char *)items + from * (int64_t)size;
-        const int64_t bytes = (to - from) * (int64_t)size;
-        if (bytes == 0) continue;
-        if (r->rank == 0) FERRY_TRY(await(ctx, rank, at, bytes));
-        if (r->rank == rank) FERRY_TRY(give(ctx, 0, at, bytes));
+        const int64_t end = to * (int64_t)size;
+        for (int64_t at = from * (int64_t)size; at < end; at += 8 * PIECE) {
+            const int64_t bytes = end - at < 8 * PIECE ? end - at : 8 * PIECE;
+            if (r->rank == 0) FERRY_TRY(await(ctx, rank, (char *)items + at, bytes));
+            if (r->rank == rank) FERRY_TRY(give(ctx, 0, (char *)items + at, bytes));
+        }
     }
     FERRY_TRY(ferry_i_ranks_tell(ctx, items, n * (int64_t)size));
 done:
@@ -311,14 +300,17 @@ done:
 
 /* ---- the end of a stretch ---- */
 
-static void send_verdict(ferry_ctx *ctx, int to, ferry_tag tag, ferry_status st, char *why)
+/* To one rank, or with -1 to all others. */
+static void send_verdict(ferry_ctx *ctx, int to, ferry_tag tag, ferry_status st,
+                         const char *why)
 {
-    ferry_parcel p = {.writing = true};
+    const struct ferry_ranks *r = ctx->ranks;
+    verdict v = {st, ""};
 
-    FERRY_CARRY(&p, st);
-    ferry_i_parcel_text(&p, &why);
-    (void)ferry_i_ranks_send(ctx, to, (ferry_tag)tag_of(ctx->ranks, tag), &p);
-    ferry_i_parcel_free(&p);
+    (void)snprintf(v.why, sizeof v.why, "%s", why);
+    for (int i = 0; i < r->size; i++)
+        if (i != r->rank && (to < 0 || i == to))
+            (void)r->t->send(i, tag_of(r, tag), &v, sizeof v);
 }
 
 static ferry_status settle(ferry_ctx *ctx, ferry_status st)
@@ -331,7 +323,7 @@ static ferry_status settle(ferry_ctx *ctx, ferry_status st)
             r->verdict = st;
             (void)snprintf(r->why, sizeof r->why, "%s", ctx->message);
         }
-        send_verdict(ctx, -1, RANK_HALT, FERRY_OK, NULL);
+        send_verdict(ctx, -1, RANK_HALT, FERRY_OK, "");
     } else if (!go) {
         send_verdict(ctx, 0, RANK_FAIL, r->heard ? FERRY_OK : st, ctx->message);
     }

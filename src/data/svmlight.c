@@ -356,7 +356,7 @@ static ferry_status load(ferry_ctx *ctx, reading *r)
     r->label = ferry_i_calloc(rows, sizeof *r->label);
     if (hashes > 0) r->id = ferry_i_calloc(rows, sizeof *r->id);
     if (!r->label || (hashes > 0 && !r->id)) return ferry_i_nomem(ctx);
-        /* second pass: values */
+    /* second pass: values */
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
     for (int64_t k = 0; k < r->pieces; k++)
         parse(r, &r->piece[k]);

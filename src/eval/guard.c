@@ -282,8 +282,8 @@ done:
     return st;
 }
 
-/* Whether it is the source that makes method m's score: 9 shuffled ones do worse. One that no control
- * changes does not use it; where there is no control nothing can be told. */
+/* Whether it is the source that makes method m's score: 9 shuffled ones do worse. Rows of noise are asked
+ * where shuffled labels change nothing. What cannot be told (no control, no score with one) is a no. */
 static ferry_status by_source(ferry_ctx *ctx, const validation *v, const double *own,
                               int64_t m, bool *does)
 {
@@ -291,19 +291,20 @@ static ferry_status by_source(ferry_ctx *ctx, const validation *v, const double 
     ferry_status st = FERRY_OK;
     validation w = *v;
     double *score = NULL;
-    bool changed = false;
+    bool changed = false, any = false;
 
     w.only = m;
     w.row = NULL;
     FERRY_NEW(ctx, w.row, v->rs->n * v->entries);
     FERRY_NEW(ctx, score, v->rs->n);
-    *does = true;
-    for (int k = 0; k < FERRY_COUNT(kinds) && !changed; k++) {
+    *does = false;
+    for (int k = 0; k < FERRY_COUNT(kinds) && !any; k++) {
         if (!ferry_i_task_has_control(v->split, kinds[k])) continue;
         *does = true;
         for (int64_t draw = 0; draw < FERRY_GUARD_SHUFFLED && *does; draw++) {
             FERRY_TRY(try_draw(ctx, v, &w, kinds[k], draw, score, &changed));
-            *does = !(score[m] >= own[m]);
+            *does = score[m] < own[m];
+            any = any || changed;
         }
     }
 done:

@@ -333,13 +333,14 @@ static bool is_skewed(const learning *l)
 }
 
 /* The typical size of the largest frequent column, compared with that of the median one. */
-static double find_unit(ferry_ctx *ctx, learning *l, double *list)
+static ferry_status find_unit(ferry_ctx *ctx, learning *l, double *list)
 {
+    ferry_status st = FERRY_OK;
     double most = 0;
     int64_t m = 0;
 
     each_row(ctx, l, add_logs);
-    (void)meet(ctx, l, offsetof(column, logs), SUM); /* the next meeting tells */
+    FERRY_TRY(meet(ctx, l, offsetof(column, logs), SUM));
     for (int64_t j = 0; j < l->f.d; j++) {
         const column *c = &l->col[j];
         if (!varies(c)) continue;
@@ -347,9 +348,10 @@ static double find_unit(ferry_ctx *ctx, learning *l, double *list)
         if (c->filled >= OFTEN * (double)l->f.n) most = fmax(most, list[m]);
         m++;
     }
-    if (most == 0) return 1;
     qsort(list, (size_t)m, sizeof *list, ferry_i_ascending);
-    return most / quantile(list, m, 0.5);
+    if (most > 0) l->f.unit = most / quantile(list, m, 0.5);
+done:
+    return st;
 }
 
 /* How far the columns' deviations differ: the largest against the median, or the 0.9
@@ -401,7 +403,8 @@ static ferry_status find_facts(ferry_ctx *ctx, learning *l)
                      ? INFINITY
                      : sqrt(l->sum_squares / l->rows) / l->sum_mean;
     l->f.spread = find_spread(l, list);
-    l->f.unit = sparse_enough(&l->f) ? find_unit(ctx, l, list) : 1;
+    l->f.unit = 1;
+    if (sparse_enough(&l->f)) FERRY_TRY(find_unit(ctx, l, list));
 done:
     ferry_i_free(list);
     return st;

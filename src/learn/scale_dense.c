@@ -55,10 +55,9 @@ static bool says_something(int64_t n, const double *v)
 }
 
 /* lo and hi with zeros: end_sums() takes these in anyway where there are any. A number is whole
- * if nothing is lost when 1.5 2^52 is added; beyond 2^51 all are. */
+ * if nothing is lost when 2^52 is added; from there on all are. */
 static void block_sums(const ferry_matrix *x, int64_t at, int64_t n, learning *l)
 {
-    const double large = 0x1.8p52;
     double mean[BLOCK], lo[BLOCK], hi[BLOCK], there[BLOCK], filled[BLOCK], before = 0;
     bool neg = false, frac = false;
 
@@ -82,7 +81,7 @@ static void block_sums(const ferry_matrix *x, int64_t at, int64_t n, learning *l
         for (int64_t j = 0; j < n && !neg; j++)
             below += v[j] < 0;
         for (int64_t j = 0; j < n && !frac; j++)
-            parts += (fabs(v[j]) < 0x1p51) & ((v[j] + large) - large != v[j]);
+            parts += (fabs(v[j]) < 0x1p52) & ((fabs(v[j]) + 0x1p52) - 0x1p52 != fabs(v[j]));
         neg = neg || below > 0;
         frac = frac || parts > 0;
     }

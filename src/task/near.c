@@ -85,7 +85,7 @@ static void nearby_clear(nearby *b)
     FERRY_FREE(b->instance, b->index, b->dist);
 }
 
-/* The k nearest of every instance that has features. */
+/* The k nearest of every instance that has features; 0: the usual number, or as many as there are. */
 static ferry_status look(ferry_ctx *ctx, const ferry_domain *d, int64_t k, nearby *b)
 {
     ferry_status st = FERRY_OK;
@@ -95,6 +95,7 @@ static ferry_status look(ferry_ctx *ctx, const ferry_domain *d, int64_t k, nearb
                d->name);
     FERRY_NEW(ctx, b->instance, ferry_i_ids_count(d->ids));
     b->n = with_views(d, b->instance);
+    if (k == 0) k = b->n > USUAL ? USUAL : b->n > 2 ? b->n - 1 : 1;
     FERRY_NEED(ctx, b->n > k, FERRY_EDATA,
                "knn: %lld neighbours, but '%s' has %lld instances", (long long)k, d->name,
                (long long)b->n);
@@ -157,12 +158,10 @@ ferry_status ferry_i_domain_add_near(ferry_ctx *ctx, ferry_domain *d, const char
                                      int64_t k)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = ferry_i_ids_count(d->ids);
     nearby b = {0};
 
-    const int64_t count = k > 0 ? k : n <= USUAL && n > 1 ? n - 1 : USUAL;
-    FERRY_TRY(look(ctx, d, count, &b));
-    FERRY_TRY(add_edges(ctx, d, name, &b, count));
+    FERRY_TRY(look(ctx, d, k, &b));
+    FERRY_TRY(add_edges(ctx, d, name, &b, b.wide - 1));
     d->graphs[d->n_graphs - 1]->choose = k == 0;
 done:
     nearby_clear(&b);

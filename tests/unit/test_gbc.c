@@ -704,23 +704,25 @@ static void test_memory(void **state)
 }
 
 /* Ten clusters on a circle, the two classes in turn: rows near each other are alike, and no
- * line tells them apart. `far`: rows that no fit has seen. */
-static ferry_domain *clusters(ferry_ctx *ctx, bool far)
+ * line tells them apart. FAR: rows that no fit has seen. MOVED: those of the fit, each in the
+ * next cluster now. */
+enum { FITTED, FAR, MOVED };
+static ferry_domain *clusters(ferry_ctx *ctx, int how)
 {
     ferry_domain *d = NULL;
     const char *ids[N], *labels[N];
     ferry_rng rng;
     int n = 0;
 
-    ferry_i_rng_seed(&rng, far ? 3 : 2, 0);
+    ferry_i_rng_seed(&rng, how == FAR ? 3 : 2, 0);
     for (int i = 0; i < N; i++) {
         for (int j = 0; j < D; j++) {
-            const double turn = 0.62831853 * (i % 10) + 1.5707963 * j;
+            const double turn = 0.62831853 * ((i + (how == MOVED)) % 10) + 1.5707963 * j;
             x1[i * D + j] = 4 * cos(turn) + 0.2 * ferry_i_rng_normal(&rng);
             x2[i * D + j] = 4 * cos(turn + 1) + 0.2 * ferry_i_rng_normal(&rng);
         }
-        letters[i] = (char)('a' + i % 2);
-        snprintf(names[i], sizeof names[i], far ? "n%02d" : "i%02d", i);
+        letters[i] = (char)('a' + (i + (how == MOVED)) % 2);
+        snprintf(names[i], sizeof names[i], how == FAR ? "n%02d" : "i%02d", i);
         if (i % 3 == 2) continue;
         ids[n] = names[i];
         labels[n++] = i % 2 ? "b" : "a";
@@ -728,7 +730,7 @@ static ferry_domain *clusters(ferry_ctx *ctx, bool far)
     assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
     add_view(ctx, d, "one", x1, -1);
     add_view(ctx, d, "two", x2, -1);
-    if (!far) assert_ok(ctx, ferry_domain_set_classes(ctx, d, n, ids, labels));
+    if (how == FITTED) assert_ok(ctx, ferry_domain_set_classes(ctx, d, n, ids, labels));
     return d;
 }
 
@@ -736,8 +738,8 @@ static ferry_domain *clusters(ferry_ctx *ctx, bool far)
 static void test_near(void **state)
 {
     ferry_ctx *ctx = *state;
-    ferry_domain *far = clusters(ctx, true);
-    ferry_task *t = small_task(ctx, FERRY_CLASSIFY, NULL, clusters(ctx, false));
+    ferry_domain *far = clusters(ctx, FAR), *moved = NULL;
+    ferry_task *t = small_task(ctx, FERRY_CLASSIFY, NULL, clusters(ctx, FITTED));
     ferry_model *m = fit_model(ctx, t, "gbc", "trees=5"), *back = NULL;
     const gbc_model *g = m->state;
     ferry_prediction *p[4] = {NULL};
@@ -757,6 +759,12 @@ static void test_near(void **state)
     for (int i = 0; i < 4; i++)
         ferry_prediction_free(p[i]);
     ferry_model_free(back);
+    /* new measurements of an instance of the fit count, not what it was */
+    moved = clusters(ctx, MOVED);
+    assert_ok(ctx, ferry_predict(ctx, m, moved, &p[0]));
+    assert_true(quality(p[0]) == 1);
+    ferry_prediction_free(p[0]);
+    ferry_domain_free(moved);
     ferry_model_free(m);
     /* not where nobody may correct answers */
     m = fit_model(ctx, t, "gbc", "trees=5 correct=no");

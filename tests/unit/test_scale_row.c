@@ -9,6 +9,8 @@ enum {
     D = 300
 }; /* more columns than a block of scale_dense.c, rows in fours and some left */
 
+static const double BARELY = 0.04; /* counts, and one that is not whole */
+
 /* Counts or numbers, a share of `fill` not 0, some cells missing; dense, or CSR of that. */
 static ferry_matrix *make(ferry_ctx *ctx, double fill, bool counts, bool sparse)
 {
@@ -24,6 +26,7 @@ static ferry_matrix *make(ferry_ctx *ctx, double fill, bool counts, bool sparse)
         double value = counts ? 1 + (double)(int)(5 * v) : v - 0.3;
         if (u > fill) value = 0;
         if (e % 53 == 7) value = NAN;
+        if (fill == BARELY && e == 11) value = 0x1p51 + 0.5;
         if (!sparse) x->dense[e] = value;
         if (sparse && value != 0) {
             x->index[n] = (int32_t)(e % D);
@@ -84,6 +87,7 @@ static void test_row_is_matrix(void **state)
         check(*state, (ferry_scale)kind, 0.9, false);
         check(*state, (ferry_scale)kind, 0.9, true);
         check(*state, (ferry_scale)kind, 0.05, true); /* CSR */
+        check(*state, (ferry_scale)kind, BARELY, true);
     }
 }
 

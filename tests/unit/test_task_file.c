@@ -426,6 +426,14 @@ static void test_knn_auto(void **state)
     }
     assert_true(nnz[0] < nnz[1]);
     assert_int_equal(nnz[1], nnz[2]);
+    /* as many as there are, of those with features */
+    tmp_file("few.csv", "id,a\nu,1\nv,2\nw,4\n", -1);
+    tmp_file("y.csv", "u,x\nv,x\nw,z\np,z\nq,z\n", -1);
+    ferry_task *t =
+        good(ctx, HEAD "  - {name: t, role: target, id: id, x: few.csv, y: y.csv, "
+                       "graphs: [{name: near, knn: auto}]}\n");
+    assert_int_equal(t->domains[0]->graphs[0]->a->nnz, 6);
+    ferry_task_free(t);
 }
 
 static void test_bad_domains(void **state)

@@ -412,8 +412,9 @@ static bool both_kinds(const coca_links *l)
 
 /* Joined PCA or learned weights, where nobody has said: weights learned from half of the
  * linked instances must find more of the others' nearest among them to be must-links, by two
- * standard errors: two hundred instances tell no less. On the links they were learned from they would look better than they are. Joined PCA comes second
- * and stays in m and phi, so that it is not solved again when it is kept. */
+ * standard errors. On the links they were learned from they would look better than they are.
+ * Joined PCA comes second and stays in m and phi, so that it is not solved again when it is
+ * kept. */
 static ferry_status choose(ferry_ctx *ctx, work *z, const coca_links *l, coca_model *m,
                            ferry_block **phi, bool *learn)
 {

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "data/parts.h"
+#include "learn/rows.h"
 #include "methods/gbc/gbc.h"
 
 enum { MOST_ROWS = 10000, MOST_CELLS = 10000000, MOST_NEAR = 20 };
@@ -226,7 +227,20 @@ static void mean_of(const gbc_near *near, int64_t m, const int64_t *index,
         to[j] /= total;
 }
 
-/* Instances of the fit are known by their ids, if these are more than row numbers. */
+/* Whether row i of x is row j of y. */
+static bool same_row(const ferry_matrix *x, int64_t i, const ferry_matrix *y, int64_t j)
+{
+    const int64_t at = row_begin(x, i), from = row_begin(y, j), n = row_end(x, i) - at;
+
+    return (x->dense != NULL) == (y->dense != NULL) && row_end(y, j) - from == n &&
+           memcmp(row_values(x) + at, row_values(y) + from, (size_t)n * sizeof(double)) ==
+               0 &&
+           (x->dense ||
+            memcmp(x->index + at, y->index + from, (size_t)n * sizeof *x->index) == 0);
+}
+
+/* Instances of the fit are known by their ids, if these are more than row numbers, while their features are what they
+ * were. */
 ferry_status ferry_i_gbc_near_answers(ferry_ctx *ctx, const gbc_near *near, int64_t m,
                                       const ferry_domain *d, const ferry_matrix *x,
                                       const uint8_t *viewless, double *answers)
@@ -239,8 +253,8 @@ ferry_status ferry_i_gbc_near_answers(ferry_ctx *ctx, const gbc_near *near, int6
 
     FERRY_NEW(ctx, asked, x->rows);
     for (int64_t i = 0; i < x->rows; i++) {
-        const int64_t at =
-            named ? ferry_i_ids_find(near->ids, ferry_i_ids_at(d->ids, i)) : -1;
+        int64_t at = named ? ferry_i_ids_find(near->ids, ferry_i_ids_at(d->ids, i)) : -1;
+        if (at >= 0 && !viewless[i] && !same_row(x, i, near->x, at)) at = -1;
         const double *from = at >= 0 ? near->answers + at * m : near->prior;
         memcpy(answers + i * m, from, (size_t)m * sizeof *answers);
         if (at < 0 && !viewless[i]) asked[n++] = i;

@@ -7,7 +7,7 @@
 
 #include "methods/hetomtl/hetomtl.h"
 
-/* The running means of modes ferry and fleet change with every row, labelled or not. */
+/* The running means of modes experts and ferry change with every row, labelled or not. */
 static bool watches(const void *state)
 {
     return ((const hetomtl *)state)->mode != MODE_PAPER;
@@ -23,7 +23,7 @@ static int64_t votes_size(const void *state)
                                    : EXPERTS;
 }
 
-/* Answer a row. In modes ferry and fleet it counts for the running means whether or not a label ever
+/* Answer a row. In modes experts and ferry it counts for the running means whether or not a label ever
  * comes. Rows of k scores may be wider than the classes known so far: the rest is 0. */
 static ferry_status see(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
                         double *score, int32_t *votes)

@@ -1,4 +1,4 @@
-/* The offline part of modes ferry and fleet (hetomtl.h): what the experts know before the stream
+/* The offline part of modes experts and ferry (hetomtl.h): what the experts know before the stream
  * begins.
  *
  * CDSPP's projection of the target takes class counts alone from a source, so nothing else
