@@ -69,7 +69,7 @@
     {                                                                                      \
         KEY_MPI, 0, "mpi", NULL, WORDS_NONE,                                               \
             "join the other ranks of an MPI job; the default under mpirun (fit: with "     \
-            "--engine mpi)"                                                                \
+            "engine mpi)"                                                                  \
     }
 #define FORCE                                                                              \
     {                                                                                      \
