@@ -101,6 +101,14 @@ done:
     return st;
 }
 
+static ferry_carries what_carries(const ferry_task *task)
+{
+    if (ferry_i_task_count_role(task, FERRY_SOURCE) > 0) return FERRY_CARRIES_SOURCE;
+    if (ferry_i_task_has_control(task, FERRY_CONTROL_BRIDGE)) return FERRY_CARRIES_BRIDGE;
+    if (ferry_i_task_has_control(task, FERRY_CONTROL_GRAPH)) return FERRY_CARRIES_GRAPH;
+    return FERRY_CARRIES_NOTHING;
+}
+
 ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
                                    ferry_results *rs, int64_t *fits)
 {
@@ -108,6 +116,7 @@ ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
     bool baseline = false;
 
     *fits = 0;
+    rs->carries = what_carries(task);
     for (int64_t i = 0; i < rs->n; i++)
         baseline = baseline || (!rs->result[i].pub.reason &&
                                 rs->result[i].pub.kind == FERRY_KIND_BASELINE);
@@ -361,7 +370,7 @@ static void measure(const ferry_results *rs, ferry_entry *r)
         r->pub.as_bad += t->pub.as_bad;
         if (!t->pub.primary && t->pub.as_good > 0) r->beats_others = false;
     }
-    r->unused = ran > 0 && r->pub.worlds == 0;
+    r->unused = rs->carries == FERRY_CARRIES_NOTHING || (ran > 0 && r->pub.worlds == 0);
 }
 
 /* Seconds of a fit, as seen in the repeats. */
@@ -504,6 +513,8 @@ ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task, ferry_
     FERRY_TRY(ferry_i_task_resolved(ctx, task, &resolved));
     FERRY_TRY(run_round(ctx, resolved, rs, finish));
     measure_all(rs);
+    if (rs->n_metrics > 0) /* now that it is known who uses the source */
+        FERRY_TRY(ferry_i_results_correct(ctx, rs));
     if (goes_on(rs)) {
         for (int64_t i = 0; i < rs->n; i++)
             if (in_family(rs, &rs->result[i]))

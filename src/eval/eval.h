@@ -148,6 +148,14 @@ typedef struct ferry_entry {
     double *points; /* 3 x FERRY_CURVE: rows, mean, std */
 } ferry_entry;
 
+/* What a task has that could be carried over to the target's rows, and the controls make up. */
+typedef enum ferry_carries {
+    FERRY_CARRIES_SOURCE,
+    FERRY_CARRIES_BRIDGE, /* no source, but an intermediate domain, */
+    FERRY_CARRIES_GRAPH,  /* ... or only graphs, */
+    FERRY_CARRIES_NOTHING /* ... or nothing but the target itself */
+} ferry_carries;
+
 /* A method as it would run in a task that names none. */
 typedef struct ferry_default {
     const struct ferry_method *method;
@@ -160,8 +168,9 @@ struct ferry_results {
     int64_t n_metrics, n;
     const ferry_metric **metrics; /* the deciding one first; may be none for goal embed */
     ferry_ties ties;
-    int64_t rounds;   /* goal stream: rows of the first repeat */
-    int level;        /* of controls: none, quick, full */
+    int64_t rounds; /* goal stream: rows of the first repeat */
+    int level;      /* of controls: none, quick, full */
+    ferry_carries carries;
     bool keep_all;    /* predictions of all repeats, with scores */
     bool keep_splits; /* which labels are visible in each repeat */
     ferry_entry *result;
@@ -202,6 +211,9 @@ double ferry_i_result_std(const ferry_results *rs, const ferry_entry *r, int64_t
 int64_t ferry_i_results_rank(const ferry_results *rs, int64_t *order);
 /* Find the best method and the best baseline, and compare every method with the latter: question 1. */
 ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs);
+/* ... and its correction for the number of methods; again when the controls have told who uses its
+ * source at all. */
+ferry_status ferry_i_results_correct(ferry_ctx *ctx, ferry_results *rs);
 /* Judge the transfer methods: verdict.c has the rules. After comparing and the controls. */
 ferry_status ferry_i_results_judge(ferry_ctx *ctx, ferry_results *rs);
 /* What instances add to the deciding metric, a's against b's, over the complete repeats; larger is

@@ -3,7 +3,9 @@
  * 1. Is it better or worse than no transfer, for new data of this kind? Its gain over the baseline with
  *    the best mean, with the crossed variance over repeats and instances (crossed.c). `better` is
  *    Holm's correction over the methods of the one-sided p-value below .05. The best of B baselines
- *    was picked on the same numbers, which makes `worse` easier: its p-values count B times.
+ *    was picked on the same numbers, which makes `worse` easier: its p-values count B times. Methods
+ *    that turn out not to use their source get neither claim and take no share of the .05: which ones
+ *    that are is told by predictions alone, without a hidden label.
  *
  * 2. Is it the source? A randomisation test (controls.c): were the source of no use it would be one
  *    more of the made-up worlds, and as likely as any of them to be the best or the worst.
@@ -108,19 +110,20 @@ static double count_baselines(const ferry_results *rs)
     return n;
 }
 
-/* Holm over the transfer methods, on either side. */
-static ferry_status correct(ferry_ctx *ctx, ferry_results *rs)
+static bool in_level(const ferry_entry *r, bool used)
 {
-    ferry_status st = FERRY_OK;
-    double *better = ferry_i_calloc(rs->n, sizeof *better);
-    double *worse = ferry_i_calloc(rs->n, sizeof *worse);
+    return ferry_i_results_judged(r) && !(used && r->unused);
+}
+
+/* Holm over the transfer methods, or over those that use their source, on either side. */
+static void correct_among(ferry_results *rs, bool used, double *better, double *worse)
+{
     const double baselines = count_baselines(rs);
     int64_t n = 0;
 
-    FERRY_HAVE(ctx, better && worse);
     for (int64_t i = 0; i < rs->n; i++) {
         const ferry_entry *r = &rs->result[i];
-        if (!ferry_i_results_judged(r)) continue;
+        if (!in_level(r, used)) continue;
         better[n] = r->pub.pairs > 0 ? r->test.p_better : 1;
         worse[n++] = r->pub.pairs > 0 ? fmin(1, baselines * r->test.p_worse) : 1;
     }
@@ -129,7 +132,7 @@ static ferry_status correct(ferry_ctx *ctx, ferry_results *rs)
     n = 0;
     for (int64_t i = 0; i < rs->n; i++) {
         ferry_entry *r = &rs->result[i];
-        if (!ferry_i_results_judged(r)) continue;
+        if (!in_level(r, used)) continue;
         r->better = better[n] < ALPHA;
         r->worse = worse[n] < ALPHA;
         const bool up = r->pub.gain > 0;
@@ -139,6 +142,17 @@ static ferry_status correct(ferry_ctx *ctx, ferry_results *rs)
         r->pub.p_holm = up ? better[n] : worse[n];
         n++;
     }
+}
+
+ferry_status ferry_i_results_correct(ferry_ctx *ctx, ferry_results *rs)
+{
+    ferry_status st = FERRY_OK;
+    double *better = ferry_i_calloc(rs->n, sizeof *better);
+    double *worse = ferry_i_calloc(rs->n, sizeof *worse);
+
+    FERRY_HAVE(ctx, better && worse);
+    correct_among(rs, false, better, worse); /* what stays of unused ones */
+    correct_among(rs, true, better, worse);
 done:
     FERRY_FREE(better, worse);
     return st;
@@ -167,7 +181,7 @@ ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs)
             if (order[i] != rs->run.best_baseline)
                 FERRY_TRY(compare(ctx, rs, &rs->result[rs->run.best_baseline],
                                   &rs->result[order[i]]));
-    FERRY_TRY(correct(ctx, rs));
+    FERRY_TRY(ferry_i_results_correct(ctx, rs));
 done:
     ferry_i_free(order);
     return st;
@@ -234,7 +248,7 @@ ferry_status ferry_i_results_judge(ferry_ctx *ctx, ferry_results *rs)
     if (rs->n_metrics == 0) return FERRY_OK;
     rs->run.least = least_effect(rs);
     for (int64_t i = 0; i < rs->n; i++)
-        methods += ferry_i_results_judged(&rs->result[i]);
+        methods += in_level(&rs->result[i], true);
     for (int64_t i = 0; i < rs->n; i++) {
         ferry_entry *r = &rs->result[i];
         if (!ferry_i_results_judged(r)) continue;

@@ -121,15 +121,44 @@ static void add_gain(ferry_text *t, const ferry_results *rs, const ferry_result 
     ferry_i_text_free(&paren);
 }
 
+/* What may be carried over, and what the controls put in its place. */
+static const char *carried(const ferry_results *rs)
+{
+    return rs->carries == FERRY_CARRIES_BRIDGE  ? "bridge"
+           : rs->carries == FERRY_CARRIES_GRAPH ? "graph"
+                                                : "source";
+}
+
+static const char *made_up(const ferry_results *rs)
+{
+    return rs->carries == FERRY_CARRIES_BRIDGE  ? "shuffled bridge"
+           : rs->carries == FERRY_CARRIES_GRAPH ? "rewired graph"
+                                                : "shuffled source";
+}
+
+/* "the source changes nothing" */
+static void add_nothing(ferry_text *t, const ferry_results *rs)
+{
+    if (rs->carries == FERRY_CARRIES_NOTHING)
+        ferry_i_text_add(t, "the task has no source");
+    else if (rs->carries == FERRY_CARRIES_SOURCE)
+        ferry_i_text_add(t, "the source changes nothing");
+    else
+        ferry_i_text_addf(t, "the task has no source, and the %s changes nothing",
+                          carried(rs));
+}
+
 /* "none of 19 shuffled sources does as well" */
-static void add_count(ferry_text *t, int64_t count, int64_t of, const char *how)
+static void add_count(ferry_text *t, const ferry_results *rs, int64_t count, int64_t of,
+                      const char *how)
 {
     if (count == 0)
-        ferry_i_text_addf(t, "none of %lld shuffled sources does as %s", (long long)of,
+        ferry_i_text_addf(t, "none of %lld %ss does as %s", (long long)of, made_up(rs),
                           how);
     else
-        ferry_i_text_addf(t, "%lld of %lld shuffled source%s do%s as %s", (long long)count,
-                          (long long)of, of == 1 ? "" : "s", count == 1 ? "es" : "", how);
+        ferry_i_text_addf(t, "%lld of %lld %s%s do%s as %s", (long long)count,
+                          (long long)of, made_up(rs), of == 1 ? "" : "s",
+                          count == 1 ? "es" : "", how);
 }
 
 /* What would tell, where draws were not made. */
@@ -147,10 +176,11 @@ static void add_better(ferry_text *t, const ferry_results *rs, const ferry_resul
     add_gain(t, rs, r, true);
     ferry_i_text_add(t, "; ");
     if (r->worlds == 0) {
-        ferry_i_text_add(t, "no control ran, so whether it is the source is not known");
+        ferry_i_text_addf(t, "no control ran, so whether it is the %s is not known",
+                          carried(rs));
         return;
     }
-    add_count(t, r->as_good, r->worlds, "well");
+    add_count(t, rs, r->as_good, r->worlds, "well");
     if (r->verdict != FERRY_NOT_SHOWN) return;
     if (r->as_good == 0 && r->p_high > 0.05)
         ferry_i_text_addf(t, ", but among so many methods that may be chance (%s)",
@@ -162,18 +192,20 @@ static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_result
 {
     add_gain(t, rs, r, true);
     if (r->verdict == FERRY_HARMS && r->as_bad == 0)
-        ferry_i_text_addf(t, ", and worse than with any of %lld shuffled sources",
-                          (long long)r->worlds);
+        ferry_i_text_addf(t, ", and worse than with any of %lld %ss", (long long)r->worlds,
+                          made_up(rs));
     else if (r->verdict == FERRY_HARMS) /* of another control, or one of full's 39 */
-        ferry_i_text_addf(t, ", and worse than with %lld of %lld shuffled sources",
-                          (long long)(r->worlds - r->as_bad), (long long)r->worlds);
+        ferry_i_text_addf(t, ", and worse than with %lld of %lld %ss",
+                          (long long)(r->worlds - r->as_bad), (long long)r->worlds,
+                          made_up(rs));
     else if (r->worlds == 0)
-        ferry_i_text_add(t, "; no control ran, so whether it is the source is not known");
+        ferry_i_text_addf(t, "; no control ran, so whether it is the %s is not known",
+                          carried(rs));
     else if (r->as_bad > 0) {
-        ferry_i_text_add(t, ", whatever the source: ");
-        add_count(t, r->as_bad, r->worlds, "badly");
+        ferry_i_text_addf(t, ", whatever the %s: ", carried(rs));
+        add_count(t, rs, r->as_bad, r->worlds, "badly");
     } else {
-        ferry_i_text_add(t, "; that it is the source is not shown");
+        ferry_i_text_addf(t, "; that it is the %s is not shown", carried(rs));
         add_draws(t, r);
     }
 }
@@ -186,7 +218,8 @@ static void add_unused(ferry_text *t, const ferry_results *rs, const ferry_resul
     const char *word =
         larger ? (up ? "above" : "below") : (up ? "better than" : "worse than");
 
-    ferry_i_text_add(t, "the source changes nothing; the learner itself ");
+    add_nothing(t, rs);
+    ferry_i_text_add(t, "; the learner itself ");
     if (r->pairs == 0)
         ferry_i_text_add(t, "has no baseline to be compared with");
     else if (isnan(r->p_compare))
@@ -336,12 +369,16 @@ char *ferry_i_guard_sentence(const ferry_results *rs)
 /* ---- all ---- */
 
 /* What the verdict column says of a lead that is more than chance. */
-static const char *lead_caveat(ferry_verdict v)
+static void add_caveat(ferry_text *t, const ferry_results *rs, ferry_verdict v)
 {
-    return v == FERRY_UNUSED       ? ", but the source changes nothing"
-           : v == FERRY_ANY_SOURCE ? ", but made-up sources do as well"
-           : v == FERRY_NOT_SHOWN  ? ", but that it is the source is not shown"
-                                   : "";
+    if (v == FERRY_UNUSED) {
+        ferry_i_text_add(t, ", but ");
+        add_nothing(t, rs);
+    }
+    if (v == FERRY_ANY_SOURCE)
+        ferry_i_text_addf(t, ", but made-up %ss do as well", carried(rs));
+    if (v == FERRY_NOT_SHOWN)
+        ferry_i_text_addf(t, ", but that it is the %s is not shown", carried(rs));
 }
 
 /* The best method is no baseline: is its lead more than chance? In the words of its verdict, whose test
@@ -378,7 +415,8 @@ static void add_lead(ferry_text *t, const ferry_results *rs)
                           ferry_i_number_words(places, false, r->low).s,
                           ferry_i_number_words(places, false, r->high).s,
                           ferry_i_p_words(r->p_compare).s);
-    ferry_i_text_addf(t, "%s.", better ? lead_caveat(r->verdict) : "");
+    if (better) add_caveat(t, rs, r->verdict);
+    ferry_i_text_add(t, ".");
 }
 
 /* The best method is a baseline: how far is transfer behind? */

@@ -494,6 +494,58 @@ static void test_untouched(void **state)
     ferry_task_free(task);
 }
 
+/* Holm's correction is over the methods that can be said to help or to harm: those that do not use
+ * their source take no share of the level, once the controls have told. */
+static void test_unused_take_no_level(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int told = 0; told < 2; told++) {
+        ferry_task *task =
+            noise_task(ctx, 9, "repeats=10", told ? "controls=quick" : "controls=none", 1);
+        ferry_results *rs = NULL;
+        add(ctx, task, "majority", NULL, NULL);
+        add(ctx, task, "luck", "one", "level=0 spread=0");
+        add(ctx, task, "luck", "two", "level=0 spread=0");
+        add(ctx, task, "luck", "real", "level=0.5 spread=0.02 true_level=0.7");
+        rs = run(ctx, task);
+        const ferry_entry *r = named(rs, "real"), *one = named(rs, "one");
+        assert_int_equal(r->unused, false);
+        assert_int_equal(one->unused, told);
+        assert_true(r->pub.gain > 0 && r->pub.p > 1e-9 && r->pub.p < 0.3);
+        assert_close(r->pub.p_holm, told ? r->pub.p : 3 * r->pub.p, 1e-12);
+        assert_true(one->worse); /* for the last sentence, as one of all three */
+        ferry_results_free(rs);
+        ferry_task_free(task);
+    }
+}
+
+/* Without a source there is none to thank or to blame. */
+static void test_no_source(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const char *const controls[] = {"controls=quick", "controls=none"};
+
+    for (int i = 0; i < 2; i++) {
+        ferry_task *task = noise_task(ctx, 9, "repeats=10", controls[i], 0);
+        ferry_results *rs = NULL;
+        char *all = NULL;
+        add(ctx, task, "majority", NULL, NULL);
+        add(ctx, task, "hetomtl", NULL, NULL);
+        rs = run(ctx, task);
+        const ferry_entry *r = named(rs, "hetomtl");
+        assert_int_equal(r->n_trials, 0);
+        assert_int_equal(r->pub.verdict, FERRY_UNUSED);
+        assert_sentence(rs, "hetomtl",
+                        "unused: the task has no source; the learner itself is ");
+        all = ferry_i_results_sentence(rs);
+        assert_non_null(strstr(all, "), but the task has no source."));
+        ferry_i_free(all);
+        ferry_results_free(rs);
+        ferry_task_free(task);
+    }
+}
+
 /* 24 fits at most: what went to a control that changes nothing is not there for the others. */
 static void test_cost(void **state)
 {
@@ -655,6 +707,8 @@ int main(void)
         TEST(test_guard_wants_the_source),
         TEST(test_no_controls),
         TEST(test_untouched),
+        TEST(test_unused_take_no_level),
+        TEST(test_no_source),
         TEST(test_cost),
         TEST(test_sources),
         TEST(test_controls_change_nothing),
