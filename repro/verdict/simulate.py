@@ -7,6 +7,7 @@
     simulate.py size     FERRY [--tasks N] [--out FILE]   two equal learners in six designs: how often are they said to differ?
     simulate.py family   FERRY [--tasks N] [--out FILE]   four methods against six baselines, all equal: is any said to be better or worse?
     simulate.py real     FERRY [--tasks N] [--out FILE]   digits with right, shuffled and renamed source labels: verdicts and the guard
+    simulate.py images   FERRY [--tasks N] [--out FILE]   NUS-WIDE, labels of texts for pictures, 23 pairs of classes: is hop's gain found?
     simulate.py cost     FERRY [--out FILE]               processor time of a run without and with the default controls, on three tasks
 
 Every task depends on its number alone (and --seed), so a slice is a part of the whole. Only the standard library is used; results are JSON, which
@@ -150,14 +151,15 @@ def run(ferry, task, *more):
 
 
 def run_all(ferry, folder, names, out, *more):
-    """Tasks FOLDER/NAME.yaml, called by these names, in one call: {name: results}."""
-    call = subprocess.run([ferry, "run", *["%s/%s.yaml" % (folder, n) for n in names], "-q", "-o", folder + "/" + out, "--threads", "1", *more],
+    """Tasks FOLDER/NAME.yaml, called by these names, in one call: {name: results}. A call with one task makes no folder for it."""
+    into = "%s/%s" % (folder, out) if len(names) > 1 else "%s/%s/%s" % (folder, out, names[0])
+    call = subprocess.run([ferry, "run", *["%s/%s.yaml" % (folder, n) for n in names], "-q", "-o", into, "--threads", "1", *more],
                           capture_output=True, text=True)
     if call.returncode != 0:
         raise SystemExit("%s: %s" % (" ".join(call.args), call.stderr))
     found = {}
     for n in names:
-        with open("%s/%s/%s/results.json" % (folder, out, n) if len(names) > 1 else "%s/%s/results.json" % (folder, out)) as f:
+        with open("%s/%s/%s/results.json" % (folder, out, n)) as f:
             found[n] = json.load(f)
     return found
 
@@ -322,7 +324,7 @@ def power(a, t):
         for repeats in (6, 10):
             d = run(a.ferry, task, "--set", "evaluate.repeats=%d" % repeats, "--seed", str(t + 1), *(["--guard"] if a.guard and repeats == 10 else []))
             hop = next(r for r in d["results"] if r["name"] == "hop")
-            out.append({"task": t, "repeats": repeats, "gain": hop["verdict"]["gain"], "larger": True, **verdicts(d), **guard_of(d)})
+            out.append({"task": t, "repeats": repeats, "gain": hop["verdict"]["gain"], "p": rounded(hop["verdict"]["p"]), "larger": True, **verdicts(d), **guard_of(d)})
     return out
 
 
@@ -461,13 +463,18 @@ def family(a, t):
 
 # ---- real data ----
 
+def data(name):
+    """Where the data set is."""
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    import where
+    return where.data(name)
+
+
 @functools.cache
 def digits(name):
     """{class: [row of numbers as texts]} of a view of mfeat, in the file's order, so that rows of views belong together."""
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    import where
     by = {}
-    with open(os.path.join(where.data("mfeat"), "mfeat", "mfeat-%s.csv" % name)) as f:
+    with open(os.path.join(data("mfeat"), "mfeat", "mfeat-%s.csv" % name)) as f:
         for line in list(f)[1:]:
             cells = line.strip().split(",")
             by.setdefault(cells[-1], []).append(cells[:-1])
@@ -515,6 +522,29 @@ evaluate: {repeats: %d, seed: %d}
              "gains": {r["name"]: round(r["verdict"]["gain"], 4) for r in d["results"] if r["verdict"]}, **guard_of(d)}]
 
 
+PAIRS = ("birds-food birds-tower boats-birds boats-sun boats-toy flowers-boats flowers-rocks flowers-tower flowers-tree food-tower rocks-boats rocks-sun "
+         "rocks-toy rocks-vehicle sun-tower toy-food tree-birds tree-food tree-tower vehicle-birds vehicle-food vehicle-tower vehicle-tree").split()
+
+
+def images(a, t):
+    """Two classes: 1200 texts with labels, 1600 pairs of a text and a picture, 600 pictures, 25 of them with labels."""
+    mat = os.path.join(data("nuswide_text_image"), "nuswide_text_image", "pairs", PAIRS[t] + ".mat")
+    with tempfile.TemporaryDirectory() as folder:
+        with open(folder + "/task.yaml", "w") as f:
+            f.write("""task: images
+goal: classify
+domains:
+  - {name: texts, role: source, views: [{name: text, x: '%s#text_fea'}], y: '%s#text_gnd'}
+  - {name: pairs, role: intermediate, views: [{name: text, x: '%s#co_text_fea'}, {name: image, x: '%s#co_image_fea'}]}
+  - {name: images, role: target, views: [{name: image, x: '%s#image_fea'}], y: '%s#image_gnd', labelled: 25}
+methods: [svm, knn, semi-svm, hop]
+evaluate: {repeats: %d, seed: %d, metrics: [accuracy]}
+""" % ((mat,) * 6 + (a.repeats, t + 1)))
+        d = run(a.ferry, folder + "/task.yaml")
+    hop = next(r for r in d["results"] if r["name"] == "hop")["verdict"]
+    return [{"task": PAIRS[t], **{k: rounded(hop[k]) for k in ("gain", "low", "high")}, **verdicts(d)}]
+
+
 # ---- cost ----
 
 SMALL = ["source=150", "bridge=200", "target=150", "source_features=30", "target_features=20"]
@@ -553,7 +583,7 @@ def cost(a, t):
              "verdicts": verdicts(d)["verdicts"]}]
 
 
-RUN = {"cost": (cost, len(COSTS)), "useless": (useless, 300), "coverage": (coverage, 300), "power": (power, 24), "size": (size, 300), "family": (family, 300), "real": (real, 60)}
+RUN = {"cost": (cost, len(COSTS)), "useless": (useless, 300), "coverage": (coverage, 300), "power": (power, 24), "size": (size, 300), "family": (family, 300), "real": (real, 60), "images": (images, len(PAIRS))}
 
 
 def main():

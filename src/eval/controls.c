@@ -469,13 +469,25 @@ static void want_others(const ferry_results *rs, ferry_entry *r)
     }
 }
 
+/* One draw is as good: full's 39, of which the first 19 are these, may have one. */
+static bool full_may_tell(const ferry_results *rs, const ferry_entry *r)
+{
+    const double two = 2.0 / (DRAWS + 1) + 1e-9, five = 0.05 + 1e-9;
+    const double p = r->better && r->beats_others ? r->pub.p_high
+                     : r->worse                   ? r->pub.p_low
+                                                  : 1;
+
+    return rs->level == QUICK && p > five && p < two;
+}
+
 /* How many draws are not there, and what they would take. */
 static void tell_missing(const ferry_results *rs)
 {
     for (int64_t i = 0; i < rs->n; i++) {
         ferry_entry *r = &rs->result[i];
         if (!ferry_i_results_judged(r) || r->primary < 0) continue;
-        r->pub.needed_draws = most_draws(rs) - r->trial[r->primary].done;
+        r->pub.needed_draws = (full_may_tell(rs, r) ? FULL_DRAWS : most_draws(rs)) -
+                              r->trial[r->primary].done;
         r->pub.needed_seconds = (double)r->pub.needed_draws * fit_seconds(rs, r);
     }
 }

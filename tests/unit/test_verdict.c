@@ -520,6 +520,33 @@ static void test_unused_take_no_level(void **state)
     }
 }
 
+/* One of 19 draws as good: not shown, and the sentence says that full's 39, which may have one, can
+ * still tell. */
+static void test_more_draws(void **state)
+{
+    ferry_ctx *ctx = *state;
+    int met = 0;
+
+    for (uint64_t seed = 1; seed <= 40 && met == 0; seed++) {
+        ferry_task *task = noise_task(ctx, seed, "repeats=5", "controls=quick", 1);
+        ferry_results *rs = NULL;
+        add(ctx, task, "majority", NULL, NULL);
+        add(ctx, task, "luck", "lucky", "level=0.7 spread=0.05 true_level=0.8");
+        rs = run(ctx, task);
+        const ferry_entry *r = named(rs, "lucky");
+        if (r->better && r->beats_others && fabs(r->pub.p_high - 0.1) < 1e-9) {
+            assert_int_equal(r->pub.verdict, FERRY_NOT_SHOWN);
+            assert_int_equal(r->pub.needed_draws, 20);
+            assert_sentence(rs, "lucky", "; 20 more draws, about 1 s (controls: full).");
+            met++;
+        } else if (r->trial[0].done == 19) /* settled, one way or the other */
+            assert_int_equal(r->pub.needed_draws, 0);
+        ferry_results_free(rs);
+        ferry_task_free(task);
+    }
+    assert_int_equal(met, 1);
+}
+
 /* Without a source there is none to thank or to blame. */
 static void test_no_source(void **state)
 {
@@ -708,6 +735,7 @@ int main(void)
         TEST(test_no_controls),
         TEST(test_untouched),
         TEST(test_unused_take_no_level),
+        TEST(test_more_draws),
         TEST(test_no_source),
         TEST(test_cost),
         TEST(test_sources),
