@@ -55,6 +55,27 @@ def test_other_numbers(folder):
     assert d["results"][0]["name"] + " gave other numbers" in r.err
 
 
+def test_first_schema(folder):
+    """A folder of the first version, which had three verdicts and other intervals: its numbers are compared, its verdicts are not; report and explain read it."""
+    run(folder)
+    d = parses(read(folder, "o/results.json"))
+    del d["schema"], d["verdict"]["least"]
+    for m in d["results"]:
+        v = m["verdict"]
+        if v:
+            m["verdict"] = {"verdict": "no evidence", **{k: v[k] for k in ("gain", "low", "high", "p", "p_holm", "repeats")}, "level": 0.95,
+                            "controls": [], "sources": [], "sentence": m["name"] + ": no evidence: as it was said then."}
+    write(folder, "o/results.json", json.dumps(d))
+    assert ": no evidence: as it was said then." in ferry("explain", folder + "/o").out
+    ferry("report", folder + "/o", "-q")
+    assert "as it was said then" in read(folder, "o/report.html")
+    assert "the same numbers as in" in ferry("rerun", folder + "/o", "-o", folder + "/again").err
+    assert parses(read(folder, "again/results.json"))["schema"] == 2
+    d["results"][0]["metrics"]["accuracy"]["runs"][0] += 0.125
+    write(folder, "o/results.json", json.dumps(d))
+    assert "gave other numbers" in ferry("rerun", folder + "/o", code=1).err
+
+
 def test_changed_data(folder):
     run(folder)
     lines = read(folder, "task/source.csv").splitlines(True)
