@@ -234,7 +234,8 @@ def size_part(d):
             "With one split, the interval is about the two models that these labels give, so the truth is their difference on 3000 fresh rows; *better* and *worse* then count if",
             "that has the other sign.", ""] + \
         rows_of(["design", "missed", "pools", "better", "worse", "pools"], table) + ["",
-         "More than one in twenty is missed, by more than chance: %s." % ("; ".join(narrow) if narrow else "in no design"), ""] + begun(d, "design") + [measured(d), ""]
+         "More than one in twenty is missed, by more than chance: %s." % ("; ".join(narrow) + ". Most of these are pools whose repeats happen to differ so little that the part\n"
+                                                                          "of the visible labels is estimated as zero" if narrow else "in no design"), ""] + begun(d, "design") + [measured(d), ""]
 
 
 def family_part(d):

@@ -421,6 +421,8 @@ def family(a, t):
     """Four methods against six baselines, the same learner on ten views that follow one law: nothing is better or worse, except (one split) what these labels make."""
     out = []
     for name, repeats in FAMILIES.items():
+        if a.only and name not in a.only.split("|"):
+            continue
         g = random.Random("%d family %s %d" % (a.seed, name, t))
         n, seen, fixed = 120, 15, repeats == 1
         y = [i % 3 for i in range(n)]
@@ -596,7 +598,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--guard", action="store_true")
     p.add_argument("--goals", default=",".join(GOALS), help="of useless: tasks of other goals are passed over")
-    p.add_argument("--only", default="", help="of coverage and size: these designs (A|B)")
+    p.add_argument("--only", default="", help="of coverage, size and family: these designs (A|B)")
     p.add_argument("--own", type=int, default=4, help="of coverage: every so many pools also the pool's own truth, 0: none")
     p.add_argument("--quiet", action="store_true")
     p.add_argument("--jobs", type=int, default=1, help="tasks side by side")
