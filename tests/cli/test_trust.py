@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from harness import FERRY, TOP, main
+from harness import FERRY, TOP, data_sets, main
 
 SCRIPTS = os.path.join(TOP, "repro", "verdict")
 
@@ -47,6 +47,13 @@ def test_equal_learners(folder):
     assert [r["truth"] != 0 for r in rows] == [False] * 5 + [True], rows
     rows = simulate(folder, "family", FERRY, "--tasks", "1")
     assert len(rows) == 2 and not any(r["false_better"] or r["false_worse"] for r in rows), rows
+
+
+def test_texts_for_pictures(folder):
+    """One of the 23 real tasks, with fewer repeats: the gain is there, and found."""
+    data_sets("nuswide_text_image")
+    row, = simulate(folder, "images", FERRY, "--tasks", "1", "--repeats", "3")
+    assert row["task"] == "birds-food" and row["low"] > 0 and row["verdicts"] == {"hop": "helps"} and row["fits"]["hop"] <= 24, row
 
 
 main(sys.modules[__name__])
