@@ -111,7 +111,7 @@ static ferry_nmtf *journey(ferry_ctx *ctx, int64_t n, int64_t m, int64_t length)
     }
     for (int v = 0; v < 3; v++)
         ferry_i_matrix_free(x[v]);
-    ferry_i_nmtf_know(f, 0, y);
+    check(ctx, ferry_i_nmtf_know(ctx, f, 0, y));
     check(ctx, ferry_i_nmtf_random(ctx, f, &rng));
     for (int64_t d = 1; d < 3; d++) {
         ferry_i_fill_uniform(f->domain[d].above, &rng, 0, 1);

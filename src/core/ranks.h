@@ -127,8 +127,14 @@ ferry_status ferry_i_ranks_sum(ferry_ctx *ctx, int64_t n, double *x);
 ferry_status ferry_i_ranks_most(ferry_ctx *ctx, int64_t n, double *x);
 ferry_status ferry_i_ranks_count(ferry_ctx *ctx,
                                  int64_t *n); /* the sum of one whole number */
+/* *before <- the sum of n over the ranks before this one. */
+ferry_status ferry_i_ranks_before(ferry_ctx *ctx, int64_t n, int64_t *before);
 /* Every rank has set its part of n items; all get all. */
 ferry_status ferry_i_ranks_gather(ferry_ctx *ctx, int64_t n, size_t size, void *items);
+/* The same where every rank has some number of them: *out (new) <- all ranks' one after the other, *all of them, of
+ * which this rank's begin at *from. Without ranks a copy. */
+ferry_status ferry_i_ranks_collect(ferry_ctx *ctx, int64_t n, size_t size, const void *mine,
+                                   int64_t *from, int64_t *all, void **out);
 /* What rank 0 has, for all. */
 ferry_status ferry_i_ranks_tell(ferry_ctx *ctx, void *x, int64_t bytes);
 /* The end of a stretch: whatever befell one rank is what befell all, status and message. */

@@ -276,25 +276,89 @@ static void part_of(const struct ferry_ranks *r, int rank, int64_t n, int64_t *f
     ferry_i_ranks_part(&ctx, n, from, to);
 }
 
-ferry_status ferry_i_ranks_gather(ferry_ctx *ctx, int64_t n, size_t size, void *items)
+/* Every rank's bytes, [from, to) of them, go to rank 0 and all of them to all. */
+static ferry_status bring(ferry_ctx *ctx, int rank, int64_t from, int64_t to, char *bytes)
 {
     ferry_status st = FERRY_OK;
     const struct ferry_ranks *r = ctx->ranks;
 
+    for (int64_t at = from; at < to; at += 8 * PIECE) {
+        const int64_t n = to - at < 8 * PIECE ? to - at : 8 * PIECE;
+        if (r->rank == 0) FERRY_TRY(await(ctx, rank, bytes + at, n));
+        if (r->rank == rank) FERRY_TRY(give(ctx, 0, bytes + at, n));
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_ranks_gather(ferry_ctx *ctx, int64_t n, size_t size, void *items)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t each = (int64_t)size;
+
     if (!ferry_i_ranks_split(ctx)) return st;
     FERRY_TRY(ctx->ranks->broken);
-    for (int rank = 1; rank < r->size; rank++) {
+    for (int rank = 1; rank < ctx->ranks->size; rank++) {
         int64_t from = 0, to = 0;
-        part_of(r, rank, n, &from, &to);
-        const int64_t end = to * (int64_t)size;
-        for (int64_t at = from * (int64_t)size; at < end; at += 8 * PIECE) {
-            const int64_t bytes = end - at < 8 * PIECE ? end - at : 8 * PIECE;
-            if (r->rank == 0) FERRY_TRY(await(ctx, rank, (char *)items + at, bytes));
-            if (r->rank == rank) FERRY_TRY(give(ctx, 0, (char *)items + at, bytes));
-        }
+        part_of(ctx->ranks, rank, n, &from, &to);
+        FERRY_TRY(bring(ctx, rank, from * each, to * each, items));
     }
-    FERRY_TRY(ferry_i_ranks_tell(ctx, items, n * (int64_t)size));
+    FERRY_TRY(ferry_i_ranks_tell(ctx, items, n * each));
 done:
+    return st;
+}
+
+/* count[i] <- n of rank i. */
+static ferry_status counts(ferry_ctx *ctx, int64_t n, double **count)
+{
+    ferry_status st = FERRY_OK;
+    const bool split = ferry_i_ranks_split(ctx);
+
+    FERRY_NEW(ctx, *count, split ? ctx->ranks->size : 1);
+    (*count)[split ? ctx->ranks->rank : 0] = (double)n;
+    if (split) FERRY_TRY(ferry_i_ranks_sum(ctx, ctx->ranks->size, *count));
+done:
+    return st;
+}
+
+ferry_status ferry_i_ranks_before(ferry_ctx *ctx, int64_t n, int64_t *before)
+{
+    double *count = NULL;
+
+    *before = 0;
+    const ferry_status st = counts(ctx, n, &count);
+    for (int i = 0; st == FERRY_OK && ferry_i_ranks_split(ctx) && i < ctx->ranks->rank; i++)
+        *before += (int64_t)count[i];
+    ferry_i_free(count);
+    return st;
+}
+
+ferry_status ferry_i_ranks_collect(ferry_ctx *ctx, int64_t n, size_t size, const void *mine,
+                                   int64_t *from, int64_t *all, void **out)
+{
+    ferry_status st = FERRY_OK;
+    const int ranks = ferry_i_ranks_split(ctx) ? ctx->ranks->size : 1,
+              rank = ranks > 1 ? ctx->ranks->rank : 0;
+    const int64_t each = (int64_t)size;
+    double *count = NULL;
+    char *items = NULL;
+
+    *out = NULL;
+    *from = *all = 0;
+    FERRY_TRY(counts(ctx, n, &count));
+    for (int i = 0; i < ranks; *all += (int64_t)count[i++])
+        if (i < rank) *from += (int64_t)count[i];
+    FERRY_HAVE(ctx, items = ferry_i_calloc(*all, size));
+    if (n > 0) memcpy(items + *from * each, mine, (size_t)(n * each));
+    for (int64_t i = 1, at = (int64_t)count[0] * each; i < ranks; i++) {
+        const int64_t to = at + (int64_t)count[i] * each;
+        FERRY_TRY(bring(ctx, (int)i, at, to, items));
+        at = to;
+    }
+    FERRY_TRY(ferry_i_ranks_tell(ctx, items, *all * each));
+    FERRY_MOVE(*out, items);
+done:
+    FERRY_FREE(count, items);
     return st;
 }
 

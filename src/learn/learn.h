@@ -60,9 +60,10 @@ ferry_status ferry_i_softmax_fit(ferry_ctx *ctx, double C, double tol,
 ferry_status ferry_i_softmax_scores(ferry_ctx *ctx, const ferry_matrix *x, int64_t c,
                                     const double *w, ferry_block *scores);
 /* A cost for it, by cross-validation on the likeliest labels (cost.c): one of .3, 1, 3, 10
- * and 30; 1 for fewer than 30 rows. 15 fits on at most 667 rows. */
+ * and 30; 1 for fewer than 30 rows. 15 fits on at most 667 rows. `number`: of each row, where
+ * the rows of x are not in the order that one process would have them; else NULL. */
 ferry_status ferry_i_softmax_cost(ferry_ctx *ctx, const ferry_matrix *x,
-                                  const ferry_block *a, double *C);
+                                  const ferry_block *a, const int64_t *number, double *C);
 
 /* ---- ridge regression ---- */
 

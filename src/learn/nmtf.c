@@ -69,6 +69,7 @@ static ferry_status view_init(ferry_ctx *ctx, ferry_nmtf *n, int64_t at,
     v->domain = place->domain;
     v->w = place->w;
     v->norm2 = ferry_i_matrix_norm2(v->x);
+    FERRY_TRY(ferry_i_sum_rows(ctx, v->x, 1, &v->norm2));
     for (v->twin = 0; v->twin < at; v->twin++)
         if (n->view[v->twin].x == v->x && n->view[v->twin].domain == v->domain) break;
     FERRY_TRY(ferry_i_matrix_index(ctx, v->x));
@@ -107,12 +108,14 @@ done:
 }
 
 /* G and what its step divides; no label is known yet. */
-static ferry_status domain_init(ferry_ctx *ctx, const ferry_nmtf *n, int64_t rows,
+static ferry_status domain_init(ferry_ctx *ctx, const ferry_nmtf *n, const ferry_matrix *x,
                                 ferry_nmtf_domain *d)
 {
     ferry_status st = FERRY_OK;
+    const int64_t rows = x->rows;
 
     d->n = rows;
+    d->x = x;
     FERRY_TRY(ferry_i_block_new(ctx, rows, n->c, &d->g));
     FERRY_TRY(ferry_i_block_new(ctx, rows, n->c, &d->above));
     FERRY_TRY(ferry_i_block_new(ctx, rows, n->c, &d->below));
@@ -190,7 +193,7 @@ ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa,
         ferry_nmtf_domain *d = &n->domain[place[v].domain];
         ferry_nmtf_group *g = &n->group[place[v].group];
         FERRY_TRY(view_init(ctx, n, v, &place[v]));
-        if (!d->g) FERRY_TRY(domain_init(ctx, n, place[v].x->rows, d));
+        if (!d->g) FERRY_TRY(domain_init(ctx, n, n->view[v].x, d));
         if (!g->f1) FERRY_TRY(group_init(ctx, n, place[v].x->cols, g));
     }
     FERRY_MOVE(*out, n);
@@ -203,19 +206,23 @@ done:
 
 /* All rows known makes a domain fixed: G is then data, and P = X G has to be computed
  * only once. p_ready is taken back, since G has changed. */
-void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known)
+ferry_status ferry_i_nmtf_know(ferry_ctx *ctx, ferry_nmtf *n, int64_t d,
+                               const int32_t *known)
 {
     ferry_nmtf_domain *dom = &n->domain[d];
+    double unknown = 0;
 
-    dom->fixed = true;
     n->p_ready = false;
     for (int64_t i = 0; i < dom->n; i++) {
         dom->known[i] = known[i];
-        dom->fixed = dom->fixed && known[i] >= 0;
+        unknown += known[i] < 0;
         for (int64_t k = 0; k < n->c; k++)
             FERRY_ROW(dom->g, i)
         [k] = known[i] < 0 ? 1 / (double)n->c : (double)(k == known[i]);
     }
+    FERRY_PASS(ferry_i_sum_rows(ctx, dom->x, 1, &unknown));
+    dom->fixed = unknown == 0;
+    return FERRY_OK;
 }
 
 /* A floor above 0 matters: a multiplicative step never leaves 0, so a class that the
@@ -268,10 +275,13 @@ ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng)
         double sum = 0, rows = 0;
         for (int64_t v = 0; v < n->n_views; v++) {
             const ferry_matrix *x = n->view[v].x;
+            double of_x = 0;
             if (n->view[v].group != g) continue;
-            rows += (double)x->rows;
+            rows += (double)ferry_i_all_rows(x);
             for (int64_t e = 0; e < x->nnz; e++)
-                sum += row_values(x)[e];
+                of_x += row_values(x)[e];
+            FERRY_TRY(ferry_i_sum_rows(ctx, x, 1, &of_x));
+            sum += of_x;
         }
         /* mean sum of an instance / (p1 + pa + p2) */
         sum = sum > 0 && p > 0 ? sum / rows / p : 1;
@@ -285,6 +295,7 @@ ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng)
             random_a(n->view[v].a2, rng, sum);
         }
     }
+done:
     return st;
 }
 

@@ -12,7 +12,10 @@
  *
  * or with the divergence sum x log(x / y) - x + y in place of the squares. A chain
  * S -> D1 -> T is two groups, {S, D1} and {D1, T}, tied by G of D1. H has only c columns
- * whatever p is, so nothing ever costs nnz p or p^2: a step is O(nnz c + m p c + n c^2). */
+ * whatever p is, so nothing ever costs nnz p or p^2: a step is O(nnz c + m p c + n c^2).
+ *
+ * Where ranks have their own instances (core/ranks.h), G is spread with X, and every rank has all F and A: what is added
+ * up over instances is X'G, G'G and, in the divergence, the sums of G. */
 #ifndef FERRY_NMTF_H
 #define FERRY_NMTF_H
 
@@ -79,9 +82,10 @@ typedef struct ferry_nmtf_group {
 /* Instances that one or several views describe, and their classes. */
 typedef struct ferry_nmtf_domain {
     int64_t n;
-    ferry_block *g; /* n x c */
-    int32_t *known; /* n: class, or -1 where it is to be found */
-    bool fixed;     /* all are known: G is never touched */
+    const ferry_matrix *x; /* its first view's: whose rows these are */
+    ferry_block *g;        /* n x c */
+    int32_t *known;        /* n: class, or -1 where it is to be found */
+    bool fixed;            /* all are known: G is never touched */
     /* work */
     ferry_block *above, *below; /* n x c */
     ferry_small *k;             /* c x c: G'G */
@@ -99,7 +103,7 @@ typedef struct ferry_nmtf {
     bool sums_ready; /* the sums of F's columns are known */
     bool pending;  /* columns of F are still to be multiplied by what stands in the sums */
     bool tiled;    /* F is in the tiles; what the blocks have is old */
-    int64_t empty; /* rows of G without any weight in the last step */
+    int64_t empty; /* rows of G, of those here, without any weight in the last step */
     ferry_small *cc; /* c x c */
 } ferry_nmtf;
 
@@ -117,7 +121,8 @@ ferry_status ferry_i_nmtf_new(ferry_ctx *ctx, int64_t c, int64_t p1, int64_t pa,
                               ferry_nmtf **out);
 void ferry_i_nmtf_free(ferry_nmtf *n);
 /* Labels of domain d (known[i] a class or -1) and G <- one-hot where known, else 1 / c. */
-void ferry_i_nmtf_know(ferry_nmtf *n, int64_t d, const int32_t *known);
+ferry_status ferry_i_nmtf_know(ferry_ctx *ctx, ferry_nmtf *n, int64_t d,
+                               const int32_t *known);
 /* G of domain d <- `start` (n x c) with entries raised to `floor` and rows brought to sum
  * 1; known rows stay one-hot. */
 void ferry_i_nmtf_start(ferry_nmtf *n, int64_t d, const ferry_block *start, double floor);

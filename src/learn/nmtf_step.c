@@ -80,6 +80,7 @@ ferry_status ferry_i_nmtf_divergence(ferry_ctx *ctx, ferry_nmtf *n)
         if (v->r) continue;
         if (v->x->dense) {
             FERRY_PASS(ferry_i_matrix_dense(ctx, v->x->rows, v->x->cols, &v->r));
+            v->r->whole = v->x->whole;
             continue;
         }
         FERRY_PASS(ferry_i_matrix_transpose(ctx, v->x, &v->xt));
@@ -118,9 +119,11 @@ static ferry_status divergence_parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_v
     double *of_g = n->domain[v->domain].k->data, *of_h = n->cc->data, loss = 0;
 
     ferry_e(ctx)->bsums(ctx, g, FERRY_COLS, 1, of_g);
+    FERRY_PASS(ferry_i_sum_rows(ctx, v->x, n->c, of_g));
     if (v->xt) {
         ratios(ctx, v->xt, v->h, g, v->rt, objective ? &loss : NULL);
         ferry_e(ctx)->mul(ctx, 1, v->rt, g, 0, v->p);
+        FERRY_PASS(ferry_i_sum_rows(ctx, v->x, v->p->rows * n->c, v->p->data));
     } else {
         ratios(ctx, v->x, g, v->h, v->r, objective ? &loss : NULL);
         FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, v->r, g, 0, v->p));
@@ -129,6 +132,7 @@ static ferry_status divergence_parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_v
         for (int64_t k = 0; k < n->c; k++)
             FERRY_ROW(v->q, j)[k] = of_g[k];
     if (!objective) return FERRY_OK;
+    FERRY_PASS(ferry_i_sum_rows(ctx, v->x, 1, &loss));
     ferry_e(ctx)->bsums(ctx, v->h, FERRY_COLS, 1, of_h);
     for (int64_t k = 0; k < n->c; k++)
         loss += of_h[k] * of_g[k];
@@ -140,9 +144,12 @@ static ferry_status divergence_parts(ferry_ctx *ctx, ferry_nmtf *n, ferry_nmtf_v
  * Once an iteration, before any factor moves: neither depends on F or A. */
 static ferry_status square_products(ferry_ctx *ctx, ferry_nmtf *n)
 {
-    for (int64_t d = 0; d < n->n_domains; d++)
-        if (!n->domain[d].fixed || !n->p_ready)
-            ferry_e(ctx)->gram(ctx, n->domain[d].g, n->domain[d].g, n->domain[d].k);
+    for (int64_t d = 0; d < n->n_domains; d++) {
+        const ferry_nmtf_domain *dom = &n->domain[d];
+        if (dom->fixed && n->p_ready) continue;
+        ferry_e(ctx)->gram(ctx, dom->g, dom->g, dom->k);
+        FERRY_PASS(ferry_i_sum_rows(ctx, dom->x, n->c * n->c, dom->k->data));
+    }
     for (int64_t i = 0; i < n->n_views; i++) {
         ferry_nmtf_view *v = &n->view[i];
         if (n->domain[v->domain].fixed && n->p_ready) continue;

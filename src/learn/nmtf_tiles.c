@@ -90,28 +90,37 @@ static int by_key(const void *a, const void *b)
 }
 
 /* key[i] <- views << 32 | feature, sorted; how many tiles of one set of views they fill.
- * A feature has a view where the view's column is not empty; a dense view has all. A
- * tile never mixes two sets of views, so that whole parts of it can be left out. */
-static int64_t sort_features(const ferry_nmtf *n, int64_t g, int64_t *key)
+ * A feature has a view where the view's column is not empty, on whichever rank; a dense view
+ * has all. A tile never mixes two sets of views, so that whole parts of it can be left out. */
+static ferry_status sort_features(ferry_ctx *ctx, const ferry_nmtf *n, int64_t g,
+                                  int64_t *key, int64_t *tiles)
 {
+    ferry_status st = FERRY_OK;
     const int64_t m = n->group[g].m;
-    int64_t bit = 0, tiles = 0;
+    int64_t bit = 0;
+    uint8_t *has = NULL;
 
+    *tiles = 0;
+    FERRY_NEW(ctx, has, m);
     for (int64_t r = 0; r < m; r++)
         key[r] = r;
     for (int64_t i = 0; i < n->n_views; i++) {
         const ferry_matrix *x = n->view[i].x;
         if (n->view[i].group != g) continue;
         for (int64_t r = 0; r < m; r++)
-            if (!ferry_i_matrix_indexed(x) || x->t_start[r + 1] > x->t_start[r])
-                key[r] |= INT64_C(1) << (32 + bit);
+            has[r] = !ferry_i_matrix_indexed(x) || x->t_start[r + 1] > x->t_start[r];
+        FERRY_TRY(ferry_i_any_rows(ctx, x, m, has));
+        for (int64_t r = 0; r < m; r++)
+            if (has[r]) key[r] |= INT64_C(1) << (32 + bit);
         bit++;
     }
     qsort(key, (size_t)m, sizeof *key, by_key);
-    for (int64_t r = 0, last = 0; r < m; r = last, tiles++)
+    for (int64_t r = 0, last = 0; r < m; r = last, ++*tiles)
         for (last = r; last < m && last < r + TILE && key[last] >> 32 == key[r] >> 32;)
             last++;
-    return tiles;
+done:
+    ferry_i_free(has);
+    return st;
 }
 
 /* Once a group. m x width numbers, padded where a set of views ends within a tile (row
@@ -130,7 +139,7 @@ ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
     t->c = n->c;
     t->tiny = FERRY_NMTF_TINY;
     list_parts(n, g, z);
-    t->n = sort_features(n, g, key);
+    FERRY_TRY(sort_features(ctx, n, g, key, &t->n));
     t->pieces = 1 + t->n / PIECE < MOST_PIECES ? 1 + t->n / PIECE : MOST_PIECES;
     FERRY_NEW(ctx, t->row, t->n * TILE);
     FERRY_NEW(ctx, t->has, t->n);

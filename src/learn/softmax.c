@@ -112,6 +112,8 @@ static double objective(ferry_ctx *ctx, const problem *q, const point *w)
     margins(ctx, q, w, q->z);
     for (int64_t i = 0; i < q->x->rows; i++)
         loss += row_loss(q, FERRY_ROW(q->z, i), FERRY_ROW(q->a, i), FERRY_ROW(q->p, i));
+    /* a failure shows in the next product */
+    (void)ferry_i_sum_rows(ctx, q->x, 1, &loss);
     return 0.5 * ferry_e(ctx)->dot(ctx, w->v, w->v) + q->C * loss;
 }
 
@@ -122,6 +124,7 @@ static ferry_status back(ferry_ctx *ctx, const problem *q, const point *v, point
     ferry_e(ctx)->axpby(ctx, 1, v->v, 0, out->v);
     FERRY_PASS(ferry_e(ctx)->tmul(ctx, q->C, q->x, q->t, 1, out->v));
     ferry_e(ctx)->bsums(ctx, q->t, FERRY_COLS, 1, out->b);
+    FERRY_PASS(ferry_i_sum_rows(ctx, q->x, q->kk, out->b));
     for (int64_t k = 0; k < q->kk; k++)
         out->b[k] *= q->C;
     return FERRY_OK;

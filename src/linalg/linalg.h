@@ -143,6 +143,20 @@ static inline int64_t ferry_i_all_rows(const ferry_matrix *x)
 /* v (n) <- what was added up over the rows of x, over those of all ranks. Whoever adds up rows without the operations
  * of the engine on x itself (X'B, X'X, sums of columns) asks for it. */
 ferry_status ferry_i_sum_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, double *v);
+/* The same for the largest, as a test of convergence wants it; and whether any row has it (flag: 0 or not). */
+ferry_status ferry_i_most_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, double *v);
+ferry_status ferry_i_any_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
+                              uint8_t *flag);
+/* Number of this rank's first row among those of all ranks: what goes by row goes by this. */
+ferry_status ferry_i_first_row(ferry_ctx *ctx, const ferry_matrix *x, int64_t *from);
+/* Rows of all ranks in one place, where they are few or short: the matrix itself; a block with a row for each of x;
+ * items of `size` bytes, one for each row. New memory, also where nothing is spread. */
+ferry_status ferry_i_matrix_collect(ferry_ctx *ctx, const ferry_matrix *x,
+                                    ferry_matrix **out);
+ferry_status ferry_i_block_collect(ferry_ctx *ctx, const ferry_matrix *x,
+                                   const ferry_block *b, ferry_block **out);
+ferry_status ferry_i_rows_collect(ferry_ctx *ctx, const ferry_matrix *x, size_t size,
+                                  const void *mine, void **out);
 /* x has rows that were taken from `of`: it is whole or not as that is. */
 ferry_status ferry_i_rows_like(ferry_ctx *ctx, const ferry_matrix *of, ferry_matrix *x);
 

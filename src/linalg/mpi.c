@@ -7,6 +7,7 @@
  *
  * Without ranks, and for whatever is not spread, it is host. */
 #include <assert.h>
+#include <string.h>
 
 #include "core/ranks.h"
 #include "linalg/host/host.h"
@@ -25,6 +26,119 @@ ferry_status ferry_i_rows_like(ferry_ctx *ctx, const ferry_matrix *of, ferry_mat
     x->whole = n;
     return st;
 }
+
+ferry_status ferry_i_most_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, double *v)
+{
+    return x->whole ? ferry_i_ranks_most(ctx, n, v) : FERRY_OK;
+}
+
+/* Flags travel as numbers, some at a time. */
+ferry_status ferry_i_any_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
+                              uint8_t *flag)
+{
+    enum { SOME = 1024 };
+    ferry_status st = FERRY_OK;
+    double v[SOME];
+
+    for (int64_t at = 0; x->whole && at < n; at += SOME) {
+        const int64_t m = n - at < SOME ? n - at : SOME;
+        for (int64_t j = 0; j < m; j++)
+            v[j] = flag[at + j] != 0;
+        FERRY_TRY(ferry_i_ranks_most(ctx, m, v));
+        for (int64_t j = 0; j < m; j++)
+            flag[at + j] = v[j] > 0;
+    }
+done:
+    return st;
+}
+
+/* ---- rows of all ranks in one place ---- */
+
+/* What is not spread is there already: a copy. */
+static ferry_status collect(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, size_t size,
+                            const void *mine, int64_t *from, int64_t *all, void **out)
+{
+    if (x->whole) return ferry_i_ranks_collect(ctx, n, size, mine, from, all, out);
+    *from = 0;
+    *all = n;
+    *out = ferry_i_calloc(n, size);
+    if (!*out) return ferry_i_nomem(ctx);
+    if (n > 0) memcpy(*out, mine, (size_t)n * size);
+    return FERRY_OK;
+}
+
+ferry_status ferry_i_first_row(ferry_ctx *ctx, const ferry_matrix *x, int64_t *from)
+{
+    *from = 0;
+    return x->whole ? ferry_i_ranks_before(ctx, x->rows, from) : FERRY_OK;
+}
+
+ferry_status ferry_i_rows_collect(ferry_ctx *ctx, const ferry_matrix *x, size_t size,
+                                  const void *mine, void **out)
+{
+    int64_t from = 0, all = 0;
+
+    return collect(ctx, x, x->rows, size, mine, &from, &all, out);
+}
+
+ferry_status ferry_i_block_collect(ferry_ctx *ctx, const ferry_matrix *x,
+                                   const ferry_block *b, ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+    void *all = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_all_rows(x), b->k, out));
+    FERRY_TRY(ferry_i_rows_collect(ctx, x, (size_t)b->k * sizeof *b->data, b->data, &all));
+    if ((*out)->rows > 0)
+        memcpy((*out)->data, all, (size_t)((*out)->rows * b->k) * sizeof *b->data);
+done:
+    ferry_i_free(all);
+    return st;
+}
+
+/* Lengths of rows, then their entries. */
+static ferry_status collect_csr(ferry_ctx *ctx, const ferry_matrix *x, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *length = NULL, from = 0, rows = 0, nnz = 0;
+    void *lengths = NULL, *index = NULL, *value = NULL;
+
+    FERRY_NEW(ctx, length, x->rows);
+    for (int64_t i = 0; i < x->rows; i++)
+        length[i] = x->start[i + 1] - x->start[i];
+    FERRY_TRY(collect(ctx, x, x->rows, sizeof *length, length, &from, &rows, &lengths));
+    FERRY_TRY(collect(ctx, x, x->nnz, sizeof *x->index, x->index, &from, &nnz, &index));
+    FERRY_TRY(collect(ctx, x, x->nnz, sizeof *x->value, x->value, &from, &nnz, &value));
+    FERRY_TRY(ferry_i_matrix_csr(ctx, rows, x->cols, nnz, out));
+    for (int64_t i = 0; i < rows; i++)
+        (*out)->start[i + 1] = (*out)->start[i] + ((const int64_t *)lengths)[i];
+    if (nnz > 0) {
+        memcpy((*out)->index, index, (size_t)nnz * sizeof *x->index);
+        memcpy((*out)->value, value, (size_t)nnz * sizeof *x->value);
+    }
+done:
+    FERRY_FREE(length, lengths, index, value);
+    return st;
+}
+
+ferry_status ferry_i_matrix_collect(ferry_ctx *ctx, const ferry_matrix *x,
+                                    ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    const size_t row = (size_t)x->cols * sizeof *x->dense;
+    void *all = NULL;
+
+    *out = NULL;
+    if (!x->dense) return collect_csr(ctx, x, out);
+    FERRY_TRY(ferry_i_rows_collect(ctx, x, row, x->dense, &all));
+    FERRY_TRY(ferry_i_matrix_dense(ctx, ferry_i_all_rows(x), x->cols, out));
+    if ((*out)->nnz > 0) memcpy((*out)->dense, all, (size_t)(*out)->nnz * sizeof(double));
+done:
+    ferry_i_free(all);
+    return st;
+}
+
+/* ---- the engine ---- */
 
 /* Y's own numbers are every rank's: they are counted once. */
 static ferry_status mpi_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,

@@ -302,8 +302,8 @@ done:
 
 /* The same lanes from the frames instead of the spaces. Also works after forget() and
  * after loading, since it reads nothing but the frames and what is saved with them. */
-ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
-                                  const ferry_domain *d, ferry_rows *out)
+static ferry_status from_frames(ferry_ctx *ctx, const ferry_prepared *p,
+                                const ferry_domain *d, bool spread, ferry_rows *out)
 {
     ferry_status st = FERRY_OK;
     ferry_prepared asked = *p; /* labels of new data are what is asked for */
@@ -333,12 +333,24 @@ ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
                                .to = f->map,
                                .cols = f->cols};
     }
-    FERRY_TRY(ferry_i_rows_make(ctx, &asked, d, p->n_frames, lane, false, out));
+    FERRY_TRY(ferry_i_rows_make(ctx, &asked, d, p->n_frames, lane, spread, out));
 done:
     for (int64_t v = 0; map && v < p->n_frames; v++)
         ferry_i_free(map[v]);
     FERRY_FREE(map, lane);
     return st;
+}
+
+ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
+                                  const ferry_domain *d, ferry_rows *out)
+{
+    return from_frames(ctx, p, d, false, out);
+}
+
+ferry_status ferry_i_prepare_part(ferry_ctx *ctx, const ferry_prepared *p,
+                                  const ferry_domain *d, ferry_rows *out)
+{
+    return from_frames(ctx, p, d, true, out);
 }
 
 /* ---- all of it ---- */

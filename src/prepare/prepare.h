@@ -153,6 +153,9 @@ ferry_status ferry_i_prepare(ferry_ctx *ctx, const ferry_task *task, const ferry
  * cleared by the caller in any case. */
 ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
                                   const ferry_domain *new_data, ferry_rows *out);
+/* The same in fit: where rows are spread over ranks, those of this one. */
+ferry_status ferry_i_prepare_part(ferry_ctx *ctx, const ferry_prepared *p,
+                                  const ferry_domain *d, ferry_rows *out);
 /* Rows and labels of all domains on top of each other (JOINED), moved out of p. */
 ferry_status ferry_i_prepared_stack(ferry_ctx *ctx, ferry_prepared *p, ferry_rows *out);
 /* Let the rows, spaces and links go. */

@@ -190,7 +190,7 @@ static double cost_of(ferry_ctx *ctx, int64_t n, double noise, bool turned)
     double C = 0;
 
     rows_of(ctx, n, noise, turned, &x, &a);
-    assert_ok(ctx, ferry_i_softmax_cost(ctx, x, a, &C));
+    assert_ok(ctx, ferry_i_softmax_cost(ctx, x, a, NULL, &C));
     ferry_i_matrix_free(x);
     ferry_i_free(a);
     return C;
@@ -213,7 +213,7 @@ static ferry_status choose(ferry_ctx *ctx, void *arg)
     void **both = arg;
     double C;
 
-    return ferry_i_softmax_cost(ctx, both[0], both[1], &C);
+    return ferry_i_softmax_cost(ctx, both[0], both[1], NULL, &C);
 }
 
 static void test_cost_memory(void **state)

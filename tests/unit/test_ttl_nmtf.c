@@ -137,7 +137,7 @@ static ferry_nmtf *load(ferry_ctx *ctx, const json_t *file, bool sparse)
     for (int64_t d = 0; d < n->n_domains; d++) {
         for (int64_t i = 0; i < n->domain[d].n; i++)
             known[i] = (int32_t)json_number_value(nth(nth(labels, d), i));
-        ferry_i_nmtf_know(n, d, known);
+        assert_ok(ctx, ferry_i_nmtf_know(ctx, n, d, known));
     }
     load_state(golden_at(file, "init"), n);
     return n;
@@ -234,7 +234,7 @@ static void test_numbers(void **state)
         const ferry_nmtf_place place[] = {{x[0], 0, 0, 1}, {x[1], 0, 1, 2}};
         assert_ok(ctx, ferry_i_nmtf_new(ctx, 2, 1, 0, 1, 2, place, &n));
     }
-    ferry_i_nmtf_know(n, 0, ys);
+    assert_ok(ctx, ferry_i_nmtf_know(ctx, n, 0, ys));
     memcpy(n->domain[1].g->data, gi, sizeof gi);
     memcpy(n->group[0].f1->data, f1, sizeof f1);
     memcpy(n->group[0].a1->data, a1, sizeof a1);
@@ -306,7 +306,7 @@ static ferry_status problem(ferry_ctx *ctx, const shape *s, ferry_nmtf **out)
     for (int64_t d = 0; d < 3; d++) {
         for (int64_t i = 0; i < (*out)->domain[d].n; i++)
             known[i] = d == 0 || i < 2 ? (int32_t)(i % s->c) : -1;
-        ferry_i_nmtf_know(*out, d, known);
+        FERRY_TRY(ferry_i_nmtf_know(ctx, *out, d, known));
     }
     FERRY_TRY(ferry_i_nmtf_random(ctx, *out, &rng));
     for (int64_t d = 1; d < 3; d++) {

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "methods/shared/carry.h"
 #include "methods/shared/linear_state.h"
 
@@ -42,6 +43,9 @@ static ferry_status hop_fits(ferry_ctx *ctx, const ferry_task *task, const void 
                "hop: learner=svm has no probabilities: it goes with targets=hard");
     FERRY_NEED(ctx, !o->gate || o->learner == GP, FERRY_EINVAL,
                "hop: gate=yes goes with learner=gp");
+    FERRY_NEED(
+        ctx, o->learner != GP || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
+        "hop: learner=gp compares all rows with each other, which --engine mpi does not; logreg and svm run with it");
 done:
     return st;
 }
@@ -196,6 +200,7 @@ const ferry_method ferry_i_method_hop = {
     FERRY_OPTIONS(hop_opts, hop_options),
     .fits = hop_fits,
     .fit = hop_fit,
+    .spreads = true,
     .predict = ferry_i_ttl_linear_predict,
     FERRY_STATE(ttl_linear, ferry_i_ttl_linear_file, ferry_i_ttl_linear_free),
 };

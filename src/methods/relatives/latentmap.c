@@ -213,7 +213,7 @@ static ferry_status classify(ferry_ctx *ctx, const pair *p, double C, const ferr
     for (int64_t i = 0; i < p->na; i++)
         for (int64_t q = 0; q < p->r; q++)
             x->dense[i * p->r + q] = FERRY_ROW(p->u, i)[q] * sqrt(p->s2[q]);
-    if (C == 0) FERRY_TRY(ferry_i_softmax_cost(ctx, x, g, &C));
+    if (C == 0) FERRY_TRY(ferry_i_softmax_cost(ctx, x, g, NULL, &C));
     FERRY_TRY(ferry_i_softmax_fit(ctx, C, 1e-6, x, g, beta));
 done:
     ferry_i_matrix_free(x);

@@ -161,8 +161,8 @@ static ferry_status run(ferry_ctx *ctx, stage *s, int32_t *const *known,
     FERRY_PASS(ferry_i_nmtf_new(ctx, s->b->c, o->identical, o->alike, o->distinct,
                                 s->n_from + 1, s->place, &s->n));
     for (int64_t v = 0; v < s->n_from; v++)
-        ferry_i_nmtf_know(s->n, v, known[s->from + v]);
-    ferry_i_nmtf_know(s->n, s->n_from, s->b->place[s->to].known);
+        FERRY_PASS(ferry_i_nmtf_know(ctx, s->n, v, known[s->from + v]));
+    FERRY_PASS(ferry_i_nmtf_know(ctx, s->n, s->n_from, s->b->place[s->to].known));
     ferry_i_rng_for(ctx, &rng, "triplex");
     FERRY_PASS(ferry_i_nmtf_random(ctx, s->n, &rng));
     FERRY_PASS(first_labels(ctx, s, known));
@@ -295,6 +295,7 @@ const ferry_method ferry_i_method_triplex = {
     FERRY_OPTIONS(triplex_opts, triplex_options),
     .fits = triplex_fits,
     .fit = triplex_fit,
+    .spreads = true,
     .predict = triplex_predict,
     FERRY_STATE(factors, triplex_file, triplex_free),
 };

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "core/ranks.h"
+
 enum { NOTES = 2048 }; /* bytes: more notes than these say nothing new */
 
 void ferry_i_bridge_free(ttl_bridge *b)
@@ -69,42 +71,47 @@ static uint64_t target_side(const ferry_matrix *x, int64_t i, int64_t cols)
     return XXH3_64bits_withSeed(x->value + at, (size_t)n * sizeof *x->value, columns) | 1;
 }
 
-/* Leave rows out that look like one of the target's (hash, sorted). */
+/* Leave rows out that look like one of the target's (hash, sorted, of all ranks). */
 static ferry_status drop_leaks(ferry_ctx *ctx, ttl_bridge *b, int64_t cols,
                                const uint64_t *hash, int64_t n_hash, ferry_rows *r)
 {
     ferry_status st = FERRY_OK;
-    int64_t *rows = NULL, kept = 0;
+    const int64_t all = r->whole ? r->whole : r->n;
+    int64_t *rows = NULL, kept = 0, known = 0, left = 0;
     ferry_matrix *less = NULL;
 
     FERRY_NEW(ctx, rows, r->n);
     for (int64_t i = 0; i < r->n; i++) {
         const uint64_t h = target_side(r->x[0], i, cols);
-        if (h && bsearch(&h, hash, (size_t)n_hash, sizeof h, by_hash)) {
-            r->labelled -= r->cls[i] >= 0;
-            continue;
-        }
+        if (h && bsearch(&h, hash, (size_t)n_hash, sizeof h, by_hash)) continue;
+        known += r->cls[i] >= 0;
         r->instance[kept] = r->instance[i];
         r->cls[kept] = r->cls[i];
         rows[kept++] = i;
     }
-    if (kept == r->n) goto done;
-    if (kept == 0) /* what follows would read as if it shared no feature */
+    left = kept;
+    if (r->whole) FERRY_TRY(ferry_i_ranks_count(ctx, &left));
+    if (left == all) goto done;
+    if (left == 0) /* what follows would read as if it shared no feature */
         ferry_i_warn_once(
             ctx,
             "'%s' is no bridge: all its %lld instances are the target's own (a leak) and are left "
             "out; leaks: keep, an option of the methods, takes them",
-            r->domain->name, (long long)r->n);
+            r->domain->name, (long long)all);
     ferry_i_log(
         ctx, FERRY_INFO,
         "%s: %lld of %lld instances of '%s' are also in the target and are left out",
-        b->method, (long long)(r->n - kept), (long long)r->n, r->domain->name);
-    b->leaks += r->n - kept;
+        b->method, (long long)(all - left), (long long)all, r->domain->name);
+    b->leaks += all - left;
     r->n = kept;
+    r->labelled = known;
+    if (r->whole) FERRY_TRY(ferry_i_ranks_count(ctx, &r->labelled));
     FERRY_TRY(ferry_i_matrix_take(ctx, r->x[0], kept, rows, r->x[0]->cols, NULL, &less));
+    less->whole = r->whole = r->whole ? left : 0;
     ferry_i_matrix_free(r->x[0]);
-    r->x[0] = less;
+    FERRY_MOVE(r->x[0], less);
 done:
+    ferry_i_matrix_free(less);
     ferry_i_free(rows);
     return st;
 }
@@ -116,18 +123,21 @@ static ferry_status find_leaks(ferry_ctx *ctx, ttl_bridge *b)
     const ferry_rows *t = ferry_i_prepared_target(p);
     const int64_t views = p->n_frames; /* the target's spaces are the first */
     const int64_t cols = p->space[views - 1].begin + p->space[views - 1].cols;
+    const int64_t n = ferry_i_all_rows(t->x[0]);
     uint64_t *hash = NULL;
+    void *all = NULL;
 
     FERRY_NEW(ctx, hash, t->n);
     for (int64_t i = 0; i < t->n; i++)
         hash[i] = target_side(t->x[0], i, cols);
-    qsort(hash, (size_t)t->n, sizeof *hash, by_hash);
+    FERRY_TRY(ferry_i_rows_collect(ctx, t->x[0], sizeof *hash, hash, &all));
+    qsort(all, (size_t)n, sizeof *hash, by_hash);
     for (int64_t i = p->n_sources; i < p->n_rows - 1; i++)
         if (p->rows[i].domain->n_views > 1)
-            FERRY_TRY(drop_leaks(ctx, b, cols, hash, t->n, &p->rows[i]));
+            FERRY_TRY(drop_leaks(ctx, b, cols, all, n, &p->rows[i]));
     if (b->leaks) ferry_i_diag_real(ctx, "leaks", (double)b->leaks);
 done:
-    ferry_i_free(hash);
+    FERRY_FREE(hash, all);
     return st;
 }
 
@@ -155,8 +165,9 @@ static ferry_status list_places(ferry_ctx *ctx, ttl_bridge *b)
     b->cols = p->cols;
     for (int64_t i = 0; i < p->n_rows; i++) {
         const ferry_rows *r = &p->rows[i];
-        b->place[i] =
-            (ttl_place){r->domain, r->n, r->instance, r->x[0], r->cls, r->labelled, r->has};
+        b->place[i] = (ttl_place){r->domain,   r->n,    ferry_i_all_rows(r->x[0]),
+                                  r->instance, r->x[0], r->cls,
+                                  r->labelled, r->has};
     }
 done:
     return st;
@@ -226,15 +237,20 @@ bool ferry_i_space_positive(const ferry_space *s)
 
 /* ---- columns ---- */
 
+ferry_status ferry_i_columns_used(ferry_ctx *ctx, const ferry_matrix *x, uint8_t *used)
+{
+    for (int64_t e = 0; e < x->nnz; e++)
+        used[x->index[e]] = 1;
+    return ferry_i_any_rows(ctx, x, x->cols, used);
+}
+
 ferry_status ferry_i_bridge_used(ferry_ctx *ctx, const ttl_bridge *b, int64_t i,
                                  uint8_t **used)
 {
     ferry_status st = FERRY_OK;
-    const ferry_matrix *x = b->place[i].x;
 
     FERRY_NEW(ctx, *used, b->cols);
-    for (int64_t e = 0; e < x->nnz; e++)
-        (*used)[x->index[e]] = 1;
+    FERRY_TRY(ferry_i_columns_used(ctx, b->place[i].x, *used));
 done:
     return st;
 }
@@ -364,6 +380,7 @@ ferry_status ferry_i_columns_cut(ferry_ctx *ctx, const ferry_matrix *x, const ui
     for (int64_t e = 0; e < x->nnz; e++)
         nnz += to[x->index[e]] >= 0;
     FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, cols, nnz, out));
+    (*out)->whole = x->whole;
     nnz = 0;
     for (int64_t i = 0; i < x->rows; i++) {
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {

@@ -25,11 +25,12 @@
 /* One domain; all of it is lent by the prepared rows. */
 typedef struct ttl_place {
     const ferry_domain *domain;
-    int64_t n;
+    int64_t n;               /* rows that are here, */
+    int64_t all;             /* ... and of all ranks; the same without ranks */
     const int64_t *instance; /* n: places in the domain */
     ferry_matrix *x;         /* CSR n x cols, prepared */
     int32_t *known;          /* n: class or -1 */
-    int64_t labelled;        /* how many are known */
+    int64_t labelled;        /* how many are known, of all */
     const uint8_t *has;      /* per space: whether the domain has a view there */
 } ttl_place;
 
@@ -74,6 +75,8 @@ bool ferry_i_bridge_lengths(const ttl_bridge *b);
 /* Whether a view is like words (0 or more, mostly 0); holds amounts, none below 0. */
 bool ferry_i_space_wordlike(const ferry_space *s);
 bool ferry_i_space_positive(const ferry_space *s);
+/* used[j] <- whether column j has an entry in CSR x, or had it already. */
+ferry_status ferry_i_columns_used(ferry_ctx *ctx, const ferry_matrix *x, uint8_t *used);
 /* used[j] (cols, new) <- whether column j has an entry in place i. */
 ferry_status ferry_i_bridge_used(ferry_ctx *ctx, const ttl_bridge *b, int64_t i,
                                  uint8_t **used);

@@ -50,27 +50,25 @@ void ferry_i_clamp(ferry_block *g, const int32_t *known)
             FERRY_ROW(g, i)[k] = (double)(k == known[i]);
 }
 
-/* Columns with an entry in x get the bit. */
-static void mark(const ferry_matrix *x, uint8_t bit, uint8_t *columns)
-{
-    for (int64_t e = 0; e < x->nnz; e++)
-        columns[x->index[e]] |= bit;
-}
-
 static ferry_status shared_columns(ferry_ctx *ctx, int64_t n, const ttl_teacher *teacher,
                                    const ferry_matrix *x, const uint8_t *within,
                                    ttl_carried *m)
 {
-    m->keep = ferry_i_calloc(x->cols, sizeof *m->keep);
-    if (!m->keep) return ferry_i_nomem(ctx);
-    mark(x, 1, m->keep);
+    ferry_status st = FERRY_OK;
+    uint8_t *taught = NULL;
+
+    FERRY_NEW(ctx, m->keep, x->cols);
+    FERRY_NEW(ctx, taught, x->cols);
+    FERRY_TRY(ferry_i_columns_used(ctx, x, m->keep));
     for (int64_t t = 0; t < n; t++)
-        if (teacher[t].w > 0) mark(teacher[t].x, 2, m->keep);
+        if (teacher[t].w > 0) FERRY_TRY(ferry_i_columns_used(ctx, teacher[t].x, taught));
     for (int64_t j = 0; j < x->cols; j++) {
-        m->keep[j] = m->keep[j] == 3 && (!within || within[j]);
+        m->keep[j] = m->keep[j] && taught[j] && (!within || within[j]);
         m->shared += m->keep[j];
     }
-    return FERRY_OK;
+done:
+    ferry_i_free(taught);
+    return st;
 }
 
 /* The teachers' instances that have a shared column, on top of each other, and a_ik = w
@@ -78,6 +76,7 @@ static ferry_status shared_columns(ferry_ctx *ctx, int64_t n, const ttl_teacher 
 typedef struct lesson {
     ferry_matrix *x;
     ferry_block *a;
+    int64_t *number; /* of each row, when the rows of all ranks are on top of each other */
 } lesson;
 
 static ferry_status learn_rows(ferry_ctx *ctx, const ttl_teacher *t, const uint8_t *keep,
@@ -93,6 +92,7 @@ static ferry_status learn_rows(ferry_ctx *ctx, const ttl_teacher *t, const uint8
     for (int64_t i = 0; t->w > 0 && i < cut->rows; i++)
         if (cut->start[i + 1] > cut->start[i]) (*rows)[n++] = i;
     FERRY_TRY(ferry_i_matrix_take(ctx, cut, n, *rows, cut->cols, NULL, out));
+    FERRY_TRY(ferry_i_rows_like(ctx, cut, *out));
 done:
     ferry_i_matrix_free(cut);
     return st;
@@ -103,7 +103,7 @@ static ferry_status gather(ferry_ctx *ctx, int64_t n, const ttl_teacher *teacher
 {
     ferry_status st = FERRY_OK;
     ferry_matrix **part = ferry_i_calloc(n, sizeof(ferry_matrix *));
-    int64_t **rows = ferry_i_calloc(n, sizeof *rows), at = 0;
+    int64_t **rows = ferry_i_calloc(n, sizeof *rows), at = 0, before = 0, first = 0;
 
     if (!part || !rows) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t t = 0; t < n; t++)
@@ -111,12 +111,17 @@ static ferry_status gather(ferry_ctx *ctx, int64_t n, const ttl_teacher *teacher
     FERRY_TRY(ferry_i_matrix_stack(ctx, n, (const ferry_matrix *const *)part, &out->x));
     FERRY_TRY(ferry_i_matrix_index(ctx, out->x));
     FERRY_TRY(ferry_i_block_new(ctx, out->x->rows, c, &out->a));
-    for (int64_t t = 0; t < n; t++)
-        for (int64_t i = 0; i < part[t]->rows; i++, at++)
+    FERRY_NEW(ctx, out->number, out->x->rows);
+    for (int64_t t = 0; t < n; before += ferry_i_all_rows(part[t++])) {
+        FERRY_TRY(ferry_i_first_row(ctx, part[t], &first));
+        for (int64_t i = 0; i < part[t]->rows; i++, at++) {
+            out->number[at] = before + first + i;
             for (int64_t k = 0; k < c; k++) {
                 const double a = teacher[t].w * FERRY_ROW(teacher[t].g, rows[t][i])[k];
                 FERRY_ROW(out->a, at)[k] = LEAST_COPY * a > 1 ? a : 0;
             }
+        }
+    }
 done:
     for (int64_t t = 0; t < n; t++) {
         if (part) ferry_i_matrix_free(part[t]);
@@ -162,14 +167,15 @@ ferry_status ferry_i_carry(ferry_ctx *ctx, const ttl_carry_options *o, int64_t n
     *out = (ttl_carried){.c = c, .cols = x->cols, .svm = o->svm, .l2 = o->l2};
     FERRY_TRY(shared_columns(ctx, n, teacher, x, within, out));
     if (out->shared > 0) FERRY_TRY(gather(ctx, n, teacher, c, out->keep, o->l2, &l));
-    if (out->shared == 0 || l.x->rows == 0) {
+    if (out->shared == 0 || ferry_i_all_rows(l.x) == 0) {
         ferry_i_free(out->keep);
         out->keep = NULL;
         out->shared = 0;
         goto done;
     }
     out->C = o->C > 0 ? o->C : 1;
-    if (o->C == 0 && !o->svm) FERRY_TRY(ferry_i_softmax_cost(ctx, l.x, l.a, &out->C));
+    if (o->C == 0 && !o->svm)
+        FERRY_TRY(ferry_i_softmax_cost(ctx, l.x, l.a, l.number, &out->C));
     if (o->svm)
         FERRY_TRY(fit_svm(ctx, out->C, &l, &out->w));
     else
@@ -180,9 +186,8 @@ ferry_status ferry_i_carry(ferry_ctx *ctx, const ttl_carry_options *o, int64_t n
         if (out->keep[j]) kept[cut++] = j;
     FERRY_TRY(ferry_i_columns_spread(ctx, c, x->cols, cut, kept, &out->w));
 done:
-    ferry_i_free(kept);
     ferry_i_matrix_free(l.x);
-    ferry_i_free(l.a);
+    FERRY_FREE(kept, l.a, l.number);
     return st;
 }
 

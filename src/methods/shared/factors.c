@@ -41,18 +41,22 @@ ferry_status ferry_i_factors_keep(ferry_ctx *ctx, const ttl_bridge *b, const uin
 {
     ferry_status st = FERRY_OK;
     const ttl_place *t = ferry_i_bridge_target(b);
-    ferry_matrix *x = NULL;
+    ferry_rows r = {0};
+    int64_t *hash = NULL;
+    void *all = NULL;
 
     FERRY_TRY(keep_h(ctx, b, keep, h, f));
-    FERRY_TRY(ferry_i_bridge_rows(ctx, b->prepared, t->domain, &x));
+    FERRY_TRY(ferry_i_prepare_part(ctx, b->prepared, t->domain, &r));
     FERRY_HAVE(ctx, f->ids = ferry_i_ids_copy(t->domain->ids));
-    FERRY_NEW(ctx, f->hash, t->n);
+    FERRY_NEW(ctx, hash, t->n);
     for (int64_t i = 0; i < t->n; i++)
-        f->hash[i] = (int64_t)ferry_i_row_hash(x, i);
-    FERRY_TRY(ferry_i_block_new(ctx, t->n, f->c, &f->g));
-    ferry_i_block_copy(g, f->g);
+        hash[i] = (int64_t)ferry_i_row_hash(r.x[0], i);
+    FERRY_TRY(ferry_i_rows_collect(ctx, t->x, sizeof *hash, hash, &all));
+    FERRY_MOVE(f->hash, all);
+    FERRY_TRY(ferry_i_block_collect(ctx, t->x, g, &f->g));
 done:
-    ferry_i_matrix_free(x);
+    ferry_i_rows_clear(&r);
+    FERRY_FREE(hash, all);
     return st;
 }
 

@@ -127,11 +127,11 @@ static ferry_status fidelity_of(ferry_ctx *ctx, const trip *t, int64_t j, const 
     FERRY_NEW(ctx, label, n);
     for (int64_t r = 0; r < n; r++)
         if (y[r] >= 0) truth[m] = y[r], rows[m++] = r;
-    if (m < 2) goto done;
+    FERRY_TRY(ferry_i_trip_rows(ctx, t->at[j].x, m, rows, false, &x));
+    if (ferry_i_all_rows(x) < 2) goto done;
     FERRY_TRY(ferry_i_block_new(ctx, n, c, &g));
     FERRY_TRY(ferry_i_block_new(ctx, m, c, &start));
     FERRY_TRY(ferry_i_trip_folds(ctx, t, j, y, within, C, g));
-    FERRY_TRY(ferry_i_trip_rows(ctx, t->at[j].x, m, rows, false, &x));
     FERRY_TRY(ferry_i_columns_cut(ctx, x, within, false, &cut, NULL));
     FERRY_TRY(ferry_i_axes(ctx, cut, &a));
     *fid = 1;
@@ -185,8 +185,8 @@ static ferry_status fidelity(ferry_ctx *ctx, const trip *t, int64_t i, double *f
         ferry_i_winners(t->at[j].g, y, NULL);
         if (j < b->n_sources) memcpy(y, p->known, (size_t)p->n * sizeof *y);
         FERRY_TRY(fidelity_of(ctx, t, j, y, within, t->at[i].C, &one));
-        sum += one * (double)p->n;
-        rows += (double)p->n;
+        sum += one * (double)p->all;
+        rows += (double)p->all;
         if (j >= b->n_sources) break;
     }
     *fid = rows > 0 ? sum / rows : 0;
@@ -195,9 +195,10 @@ done:
     return st;
 }
 
-/* kappa of labels with those that G gives when all classes are thought equally frequent. */
-static ferry_status names_kept(ferry_ctx *ctx, const ferry_block *carried,
-                               const ferry_block *settled, double *kappa)
+/* kappa of labels of x's rows with those that G gives when all classes are thought equally frequent. */
+static ferry_status names_kept(ferry_ctx *ctx, const ferry_matrix *x,
+                               const ferry_block *carried, const ferry_block *settled,
+                               double *kappa)
 {
     ferry_status st = FERRY_OK;
     const int64_t n = carried->rows, c = carried->k;
@@ -211,8 +212,9 @@ static ferry_status names_kept(ferry_ctx *ctx, const ferry_block *carried,
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < c; k++) {
             FERRY_ROW(free_of, i)[k] = log(fmax(FERRY_ROW(carried, i)[k], 1e-12));
-            mean[k] += FERRY_ROW(free_of, i)[k] / (double)n;
+            mean[k] += FERRY_ROW(free_of, i)[k] / (double)ferry_i_all_rows(x);
         }
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, c, mean));
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < c; k++)
             FERRY_ROW(free_of, i)[k] -= mean[k];
@@ -262,22 +264,22 @@ done:
  * label; returns how many these are. */
 static int64_t unknown_rows(const ttl_place *p, int64_t parts, int32_t *y)
 {
-    const int64_t m = p->n - p->labelled;
     int64_t to = 0;
 
     for (int64_t i = 0; i < parts * p->n; i++)
         if (p->known[i % p->n] < 0) y[to++] = y[i];
-    return m;
+    return to / parts;
 }
 
-/* kappa of two labellings of m rows of place i; 0 where it is within two deviations of what
- * chance gives so few rows, when known ones were left out. */
+/* kappa of two labellings of the m rows of place i without a known label; 0 where it is within two
+ * deviations of what chance gives so few rows, when known ones were left out. */
 static ferry_status agreement(ferry_ctx *ctx, const trip *t, int64_t i, int64_t m,
                               const int32_t *a, const int32_t *b, double *kappa)
 {
+    const ttl_place *p = &t->b->place[i];
     const ferry_status st = ferry_i_kappa(ctx, m, a, b, t->b->c, kappa);
 
-    if (m < t->b->place[i].n && *kappa < 2 / sqrt((double)m)) *kappa = 0;
+    if (p->labelled > 0 && *kappa < 2 / sqrt((double)(p->all - p->labelled))) *kappa = 0;
     return st;
 }
 
@@ -294,10 +296,10 @@ static ferry_status split_halves(ferry_ctx *ctx, const trip *t, int64_t i, doubl
     uint8_t *half = ferry_i_calloc(2 * cols, sizeof *half), *within = half + cols;
     double one = 0, other = 0;
 
-    *out =
-        p->labelled == n ? (halves){.carried = 1, .settled = 1, .crossed = 1} : (halves){0};
+    *out = p->labelled == p->all ? (halves){.carried = 1, .settled = 1, .crossed = 1}
+                                 : (halves){0};
     if (!y || !half) FERRY_TRY(ferry_i_nomem(ctx));
-    if (p->labelled == n) goto done;
+    if (p->labelled == p->all) goto done;
     if (t->at[i].words)
         FERRY_TRY(ferry_i_halves(ctx, 1, &x, cols, half));
     else
@@ -333,12 +335,12 @@ static ferry_status settle_words(ferry_ctx *ctx, const trip *t, int64_t i, ttl_m
     bool choose;
     halves mild = {0};
 
-    s->beta = o->settle != TTL_SETTLE_NO ? usual_beta(t, p->n) : 0;
+    s->beta = o->settle != TTL_SETTLE_NO ? usual_beta(t, p->all) : 0;
     choose = o->beta == 0 && s->beta > 1;
     if (!last || o->trust || choose) FERRY_TRY(split_halves(ctx, t, i, s->beta, &s->half));
     if (choose) FERRY_TRY(split_halves(ctx, t, i, 1, &mild));
     if (choose && mild.settled > s->half.settled &&
-        mild.crossed > s->half.crossed - 2 / sqrt((double)(p->n - p->labelled))) {
+        mild.crossed > s->half.crossed - 2 / sqrt((double)(p->all - p->labelled))) {
         s->beta = 1;
         ferry_i_free(s->half.y);
         s->half = mild;
@@ -361,7 +363,7 @@ static ferry_status settle_others(ferry_ctx *ctx, const trip *t, int64_t i, ttl_
     const ttl_options *o = t->o;
     const ttl_place *p = &t->b->place[i];
     stop *s = &t->at[i];
-    const bool can = o->settle != TTL_SETTLE_NO && p->n > 0 && p->labelled < p->n,
+    const bool can = o->settle != TTL_SETTLE_NO && p->all > 0 && p->labelled < p->all,
                ask = o->settle == TTL_SETTLE_AUTO;
     ttl_mixture own = {0};
     ferry_block *g = NULL;
@@ -374,8 +376,8 @@ static ferry_status settle_others(ferry_ctx *ctx, const trip *t, int64_t i, ttl_
     ferry_i_block_copy(s->g, g);
     FERRY_TRY(ferry_i_bridge_used(ctx, t->b, i, &used));
     FERRY_TRY(settle_round(ctx, s->x, used, p->known, g, &own));
-    FERRY_TRY(names_kept(ctx, s->g, g, &s->names));
-    s->settled = !ask || s->names >= fmax(NAMES, 4 / sqrt((double)p->n));
+    FERRY_TRY(names_kept(ctx, s->x, s->g, g, &s->names));
+    s->settled = !ask || s->names >= fmax(NAMES, 4 / sqrt((double)p->all));
     if (ask && s->settled) {
         FERRY_TRY(fidelity(ctx, t, i, &s->fid));
         s->settled = s->fid * s->stable > s->half.carried;

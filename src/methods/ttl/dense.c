@@ -10,7 +10,8 @@
  * what is learned is kept as the mixture of words is (settle.h), l = V mu / v.
  *
  * The axes come from the smaller of X X' and X'X, centred there, so that a sparse X stays
- * sparse; where both have more than MOST_DENSE rows the first MOST_AXES by Lanczos. */
+ * sparse; where both have more than MOST_DENSE rows the first MOST_AXES by Lanczos. Ranks that have their own rows each
+ * bring the few that X X' is made of together. */
 #include <math.h>
 #include <string.h>
 
@@ -54,32 +55,49 @@ static int64_t enough(int64_t m, const double *value, double total)
     return m;
 }
 
-/* All eigenvectors of the smaller product; the first of them to u. */
+static bool is_wide(const ferry_matrix *x)
+{
+    return ferry_i_all_rows(x) <= x->cols;
+}
+
+/* S <- X X', which takes the rows of all ranks. */
+static ferry_status rows_gram(ferry_ctx *ctx, const ferry_matrix *x, ferry_small *s)
+{
+    ferry_matrix *all = NULL;
+    ferry_status st = FERRY_OK;
+
+    if (x->whole) FERRY_TRY(ferry_i_matrix_collect(ctx, x, &all));
+    ferry_e(ctx)->xxt(ctx, all ? all : x, s);
+done:
+    ferry_i_matrix_free(all);
+    return st;
+}
+
+/* All eigenvectors of the smaller product; the first of them to u, of X X' the part that belongs to the rows here. */
 static ferry_status by_gram(ferry_ctx *ctx, const ferry_matrix *x, const double *mean,
                             int64_t most, ferry_block **u, double *value)
 {
     ferry_status st = FERRY_OK;
-    const bool by_rows = x->rows <= x->cols;
-    const int64_t m = by_rows ? x->rows : x->cols;
+    const bool by_rows = is_wide(x);
+    const int64_t m = by_rows ? ferry_i_all_rows(x) : x->cols;
     ferry_small *s = NULL;
     double *w = NULL, total = 0;
+    int64_t first = 0;
 
     FERRY_NEW(ctx, w, m);
     FERRY_TRY(ferry_i_small_new(ctx, m, m, &s));
-    if (by_rows)
-        ferry_e(ctx)->xxt(ctx, x, s);
-    else
-        FERRY_TRY(ferry_e(ctx)->xtx(ctx, x, s));
-    centre_gram(by_rows, x->rows, mean, s);
+    if (by_rows) FERRY_TRY(ferry_i_first_row(ctx, x, &first));
+    FERRY_TRY((by_rows ? rows_gram : ferry_e(ctx)->xtx)(ctx, x, s));
+    centre_gram(by_rows, ferry_i_all_rows(x), mean, s);
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, s, w));
     for (int64_t k = 0; k < m; k++)
         total += fmax(w[k], 0);
     for (int64_t k = 0; k < most; k++)
         value[k] = w[m - 1 - k];
-    FERRY_TRY(ferry_i_block_new(ctx, m, enough(most, value, total), u));
-    for (int64_t i = 0; i < m; i++)
+    FERRY_TRY(ferry_i_block_new(ctx, by_rows ? x->rows : m, enough(most, value, total), u));
+    for (int64_t i = 0; i < (*u)->rows; i++)
         for (int64_t k = 0; k < (*u)->k; k++)
-            FERRY_ROW(*u, i)[k] = FERRY_AT(s, i, m - 1 - k);
+            FERRY_ROW(*u, i)[k] = FERRY_AT(s, first + i, m - 1 - k);
 done:
     FERRY_FREE(s, w);
     return st;
@@ -122,8 +140,9 @@ static ferry_status by_lanczos(ferry_ctx *ctx, const ferry_matrix *x, const doub
     ferry_block *all = NULL;
     double total = ferry_i_matrix_norm2(x);
 
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, 1, &total));
     for (int64_t j = 0; j < x->cols; j++)
-        total -= (double)x->rows * mean[j] * mean[j];
+        total -= (double)ferry_i_all_rows(x) * mean[j] * mean[j];
     FERRY_TRY(ferry_i_block_new(ctx, x->cols, most, &all));
     FERRY_TRY(ferry_e(ctx)->eigs(ctx, x->cols, centred_mul, &c, most, 1e-8, value, all));
     FERRY_TRY(ferry_i_block_new(ctx, x->cols, enough(most, value, total), u));
@@ -165,20 +184,22 @@ static ferry_status place_rows(ferry_ctx *ctx, const ferry_matrix *x, bool by_ro
 ferry_status ferry_i_axes(ferry_ctx *ctx, const ferry_matrix *given, ttl_axes *out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = given->rows, d = given->cols, side = n < d ? n : d;
+    const int64_t n = ferry_i_all_rows(given), d = given->cols, side = n < d ? n : d;
     const bool gram = side <= MOST_DENSE;
     int64_t most = n / 4 < d ? n / 4 : d;
+    double nnz = (double)given->nnz;
     ferry_matrix *full = NULL;
     ferry_block *u = NULL;
     double *value = NULL;
 
-    *out = (ttl_axes){0};
+    *out = (ttl_axes){.x = given};
     if (most < 1) most = 1;
     if (!gram && most > MOST_AXES) most = MOST_AXES;
     FERRY_NEW(ctx, value, most);
     FERRY_NEW(ctx, out->mean, d);
     /* CSR that is full costs many times a dense product */
-    if (!given->dense && given->nnz > n * d / 10)
+    FERRY_TRY(ferry_i_sum_rows(ctx, given, 1, &nnz));
+    if (!given->dense && nnz > (double)(n * d / 10))
         FERRY_TRY(ferry_i_matrix_densify(ctx, given, &full));
     const ferry_matrix *x = full ? full : given;
     FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, out->mean));
@@ -198,14 +219,16 @@ done:
 /* ---- EM ---- */
 
 /* S (q x c) <- mu / v and constant_k <- log pi_k - |mu_k|^2 / (2 v); `length`: sum |z|^2. */
-static void m_step(ferry_ctx *ctx, const ttl_axes *a, const ferry_block *g, double length,
-                   ferry_small *s, double *constant)
+static ferry_status m_step(ferry_ctx *ctx, const ttl_axes *a, const ferry_block *g,
+                           double length, ferry_small *s, double *constant)
 {
-    const int64_t n = g->rows, q = a->z->k, c = g->k;
+    const int64_t n = ferry_i_all_rows(a->x), q = a->z->k, c = g->k;
     double v = length;
 
     ferry_e(ctx)->gram(ctx, a->z, g, s);
+    FERRY_PASS(ferry_i_sum_rows(ctx, a->x, q * c, s->data));
     ferry_e(ctx)->bsums(ctx, g, FERRY_COLS, 1, constant);
+    FERRY_PASS(ferry_i_sum_rows(ctx, a->x, c, constant));
     for (int64_t k = 0; k < c; k++) {
         constant[k] = fmax(constant[k], 1e-9);
         for (int64_t j = 0; j < q; j++) {
@@ -223,25 +246,25 @@ static void m_step(ferry_ctx *ctx, const ttl_axes *a, const ferry_block *g, doub
             *mu /= v;
         }
     }
+    return FERRY_OK;
 }
 
-/* next <- the classes of all rows, known ones as they are; the largest change. */
-static double e_step(ferry_ctx *ctx, const ttl_axes *a, const int32_t *known,
-                     const ferry_small *s, const double *constant, const ferry_block *g,
-                     ferry_block *next)
+/* next <- the classes of all rows, known ones as they are; *moved: the largest change. */
+static ferry_status e_step(ferry_ctx *ctx, const ttl_axes *a, const int32_t *known,
+                           const ferry_small *s, const double *constant,
+                           const ferry_block *g, ferry_block *next, double *moved)
 {
-    double moved = 0;
-
+    *moved = 0;
     ferry_e(ctx)->bmul(ctx, 1, a->z, s, false, 0, next);
     for (int64_t i = 0; i < g->rows; i++) {
         double *z = FERRY_ROW(next, i);
         (void)ferry_i_soften(g->k, constant, z);
         for (int64_t k = 0; k < g->k; k++) {
             if (known && known[i] >= 0) z[k] = (double)(k == known[i]);
-            moved = fmax(moved, fabs(z[k] - FERRY_ROW(g, i)[k]));
+            *moved = fmax(*moved, fabs(z[k] - FERRY_ROW(g, i)[k]));
         }
     }
-    return moved;
+    return ferry_i_most_rows(ctx, a->x, 1, moved);
 }
 
 /* The mixture on the columns of x: l = V S, constants less mean'l. */
@@ -266,21 +289,23 @@ ferry_status ferry_i_settle_dense(ferry_ctx *ctx, const ttl_axes *a, const int32
                                   ferry_block *g, ttl_mixture *out)
 {
     ferry_status st = FERRY_OK;
-    const double length = ferry_e(ctx)->dot(ctx, a->z, a->z);
+    double length = ferry_e(ctx)->dot(ctx, a->z, a->z);
     ferry_block *next = NULL;
     ferry_small *s = NULL;
     double *constant = NULL, moved = INFINITY;
     bool finish = false;
 
+    FERRY_TRY(ferry_i_sum_rows(ctx, a->x, 1, &length));
     FERRY_TRY(ferry_i_block_new(ctx, g->rows, g->k, &next));
     FERRY_TRY(ferry_i_small_new(ctx, a->z->k, g->k, &s));
     FERRY_NEW(ctx, constant, g->k);
     for (int64_t i = 0; known && i < g->rows; i++)
         for (int64_t k = 0; known[i] >= 0 && k < g->k; k++)
             FERRY_ROW(g, i)[k] = (double)(k == known[i]);
-    for (int64_t t = 0; g->rows > 0 && t < STEPS && moved >= MOVED && !finish; t++) {
-        m_step(ctx, a, g, length, s, constant);
-        moved = e_step(ctx, a, known, s, constant, g, next);
+    for (int64_t t = 0;
+         ferry_i_all_rows(a->x) > 0 && t < STEPS && moved >= MOVED && !finish; t++) {
+        FERRY_TRY(m_step(ctx, a, g, length, s, constant));
+        FERRY_TRY(e_step(ctx, a, known, s, constant, g, next, &moved));
         ferry_i_block_copy(next, g);
         FERRY_TRY(ferry_i_progress(ctx, "settling", t + 1, STEPS, NAN, &finish));
     }

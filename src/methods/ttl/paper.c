@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "methods/ttl/ttl.h"
 
 /* The factorisation and which columns of the bridge its groups have. */
@@ -89,8 +90,11 @@ ferry_status ferry_i_ttl_weights(ferry_ctx *ctx, const char *text, int64_t n,
     const char *at = text, *end = text + strlen(text);
 
     for (int64_t v = 0; v < n; v++) {
-        const double norm2 =
-            strcmp(text, "norm") == 0 ? ferry_i_matrix_norm2(place[v].x) : 1;
+        double norm2 = 1;
+        if (strcmp(text, "norm") == 0) {
+            norm2 = ferry_i_matrix_norm2(place[v].x);
+            FERRY_PASS(ferry_i_sum_rows(ctx, place[v].x, 1, &norm2));
+        }
         w[v] = norm2 > 0 ? 1 / norm2 : 1;
     }
     if (strcmp(text, "equal") == 0 || strcmp(text, "norm") == 0) return FERRY_OK;
@@ -136,13 +140,28 @@ static ferry_status route_init(ferry_ctx *ctx, const ttl_options *o, route *r)
         r->place[v].w = w[v];
     FERRY_TRY(ferry_i_nmtf_new(ctx, b->c, o->p1, 0, o->p2, r->n_views, r->place, &r->n));
     for (int64_t i = 0; i < b->n_places; i++)
-        ferry_i_nmtf_know(r->n, i, b->place[i].known);
+        FERRY_TRY(ferry_i_nmtf_know(ctx, r->n, i, b->place[i].known));
 done:
     ferry_i_free(w);
     return st;
 }
 
 /* ---- starts ---- */
+
+/* Numbers for the instances of all ranks, of which those that are here are kept. */
+static ferry_status random_labels(ferry_ctx *ctx, const ttl_place *p, ferry_rng *rng,
+                                  ferry_block *g)
+{
+    int64_t first = 0;
+
+    FERRY_PASS(ferry_i_first_row(ctx, p->x, &first));
+    for (int64_t i = 0; i < p->all; i++)
+        for (int64_t k = 0; k < g->k; k++) {
+            const double u = ferry_i_rng_real(rng);
+            if (i >= first && i < first + g->rows) FERRY_ROW(g, i - first)[k] = u;
+        }
+    return FERRY_OK;
+}
 
 static ferry_status start(ferry_ctx *ctx, const ttl_options *o, route *r)
 {
@@ -160,7 +179,7 @@ static ferry_status start(ferry_ctx *ctx, const ttl_options *o, route *r)
     for (int64_t i = 0; i < b->n_places; i++) {
         if (!g[i]) {
             FERRY_TRY(ferry_i_block_new(ctx, b->place[i].n, b->c, &g[i]));
-            ferry_i_fill_uniform(g[i], &rng, 0, 1);
+            FERRY_TRY(random_labels(ctx, &b->place[i], &rng, g[i]));
         }
         ferry_i_nmtf_start(r->n, i, g[i], o->floor);
     }
@@ -179,6 +198,7 @@ typedef struct factor {
     int64_t rows, cols;
     double *data;
     bool by_column;
+    const ferry_matrix *x; /* whose rows its rows belong to; NULL: they do not */
 } factor;
 
 static int64_t list_factors(const ferry_nmtf *n, factor *f)
@@ -204,8 +224,10 @@ static int64_t list_factors(const ferry_nmtf *n, factor *f)
         BLOCK("F2", v, n->view[v].f2);
         SMALL("A2", v, n->view[v].a2);
     }
-    for (int64_t d = 0; d < n->n_domains; d++)
+    for (int64_t d = 0; d < n->n_domains; d++) {
         BLOCK("G", d, n->domain[d].g);
+        f[at - 1].x = n->domain[d].x;
+    }
 #undef BLOCK
 #undef SMALL
     return at;
@@ -225,12 +247,21 @@ static ferry_status keep_factors(ferry_ctx *ctx, const ferry_nmtf *n, factors *s
 {
     ferry_status st = FERRY_OK;
     factor *f = ferry_i_calloc(most_factors(n), sizeof *f);
+    void *all = NULL;
 
     s->tensor = ferry_i_calloc(most_factors(n), sizeof *s->tensor);
     if (!f || !s->tensor) FERRY_TRY(ferry_i_nomem(ctx));
     s->n_tensors = list_factors(n, f);
     for (int64_t t = 0; t < s->n_tensors; t++) {
         factor_tensor *to = &s->tensor[t];
+        if (f[t].x) { /* rows of all ranks */
+            ferry_i_free(all);
+            all = NULL;
+            FERRY_TRY(ferry_i_rows_collect(ctx, f[t].x, (size_t)f[t].cols * sizeof(double),
+                                           f[t].data, &all));
+            f[t].data = all;
+            f[t].rows = ferry_i_all_rows(f[t].x);
+        }
         memcpy(to->name, f[t].name, sizeof to->name);
         to->rows = f[t].rows;
         to->cols = f[t].cols;
@@ -241,7 +272,7 @@ static ferry_status keep_factors(ferry_ctx *ctx, const ferry_nmtf *n, factors *s
                 to->data[i * to->cols + j] = *factor_at(&f[t], i, j);
     }
 done:
-    ferry_i_free(f);
+    FERRY_FREE(f, all);
     return st;
 }
 
@@ -259,13 +290,16 @@ static ferry_status start_from(ferry_ctx *ctx, const ttl_options *o, const facto
         for (int64_t u = 0; u < init->n_tensors; u++)
             if (strcmp(init->tensor[u].name, f[t].name) == 0) from = &init->tensor[u];
         FERRY_NEED(ctx, from, FERRY_EDATA, "%s: has no factor %s", o->init, f[t].name);
-        FERRY_NEED(ctx, from->rows == f[t].rows && from->cols == f[t].cols, FERRY_EDATA,
+        const int64_t rows = f[t].x ? ferry_i_all_rows(f[t].x) : f[t].rows;
+        int64_t first = 0; /* of the rows that are here */
+        FERRY_NEED(ctx, from->rows == rows && from->cols == f[t].cols, FERRY_EDATA,
                    "%s: factor %s is %lld x %lld, expected %lld x %lld", o->init, f[t].name,
-                   (long long)from->rows, (long long)from->cols, (long long)f[t].rows,
+                   (long long)from->rows, (long long)from->cols, (long long)rows,
                    (long long)f[t].cols);
-        for (int64_t i = 0; i < from->rows; i++)
+        if (f[t].x) FERRY_TRY(ferry_i_first_row(ctx, f[t].x, &first));
+        for (int64_t i = 0; i < f[t].rows; i++)
             for (int64_t j = 0; j < from->cols; j++) {
-                const double value = from->data[i * from->cols + j];
+                const double value = from->data[(first + i) * from->cols + j];
                 FERRY_NEED(ctx, value >= 0, FERRY_EDATA,
                            "%s: factor %s has an entry below 0", o->init, f[t].name);
                 *factor_at(&f[t], i, j) = value;
@@ -340,6 +374,7 @@ ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry
                                    .iterations = o->iterations,
                                    .tol = o->tol};
     ferry_nmtf_found found;
+    double empty = 0;
 
     s->loss = no.loss;
     s->norm = no.norm;
@@ -349,6 +384,8 @@ ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry
     else
         FERRY_TRY(start(ctx, o, &r));
     FERRY_TRY(ferry_i_nmtf_run(ctx, r.n, &no, "ttl", &found));
+    empty = (double)r.n->empty;
+    FERRY_TRY(ferry_i_ranks_sum(ctx, 1, &empty));
     FERRY_TRY(keep_factors(ctx, r.n, s));
     FERRY_TRY(ferry_i_factors_keep(ctx, b, r.keep[r.n_groups - 1],
                                    r.n->view[r.n_views - 1].h,
@@ -357,7 +394,7 @@ ferry_status ferry_i_ttl_paper(ferry_ctx *ctx, const ttl_options *o, const ferry
     FERRY_TRY(tell_ties(ctx, b, s));
     ferry_i_diag_real(ctx, "final_objective", found.objective);
     ferry_i_diag_real(ctx, "iterations", (double)found.iterations);
-    ferry_i_diag_real(ctx, "empty", (double)r.n->empty);
+    ferry_i_diag_real(ctx, "empty", empty);
     rep->iters = found.iterations;
     rep->objective = found.objective;
     rep->stop = found.finish      ? FERRY_STOP_FINISH

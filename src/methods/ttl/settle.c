@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ranks.h"
+
 void ferry_i_mixture_clear(ttl_mixture *m)
 {
     FERRY_FREE(m->l, m->log_pi);
@@ -47,8 +49,9 @@ static ferry_status m_step(ferry_ctx *ctx, const ttl_settle_options *o,
             *l *= o->beta;
         }
     ferry_e(ctx)->bsums(ctx, g, FERRY_COLS, 1, m->log_pi);
+    FERRY_PASS(ferry_i_sum_rows(ctx, x, c, m->log_pi));
     for (int64_t k = 0; k < c; k++)
-        m->log_pi[k] = log(m->log_pi[k] / (double)g->rows);
+        m->log_pi[k] = log(m->log_pi[k] / (double)ferry_i_all_rows(x));
     return FERRY_OK;
 }
 
@@ -75,44 +78,46 @@ void ferry_i_mixture_apply(ferry_ctx *ctx, const ttl_mixture *m, const ferry_mat
         (void)ferry_i_soften(g->k, m->log_pi, FERRY_ROW(g, i));
 }
 
-/* next <- G of the mixture; *moved: the largest change from g; the data's part of J. */
-static double e_step(ferry_ctx *ctx, const ttl_mixture *m, const ferry_matrix *x,
-                     const int32_t *known, const ferry_block *g, ferry_block *next,
-                     double *moved)
+/* next <- G of the mixture; *moved: the largest change from g; *sum: the data's part of J. */
+static ferry_status e_step(ferry_ctx *ctx, const ttl_mixture *m, const ferry_matrix *x,
+                           const int32_t *known, const ferry_block *g, ferry_block *next,
+                           double *moved, double *sum)
 {
     const int64_t c = g->k;
-    double sum = 0;
 
-    *moved = 0;
+    *moved = *sum = 0;
     ferry_e(ctx)->mul(ctx, 1, x, m->l, 0, next);
     for (int64_t i = 0; i < g->rows; i++) {
         double *z = FERRY_ROW(next, i);
         const int32_t cls = known ? known[i] : -1;
         if (cls >= 0) {
-            sum += z[cls] + m->log_pi[cls];
+            *sum += z[cls] + m->log_pi[cls];
             for (int64_t k = 0; k < c; k++)
                 z[k] = (double)(k == cls);
         } else {
-            sum += ferry_i_soften(c, m->log_pi, z);
+            *sum += ferry_i_soften(c, m->log_pi, z);
         }
         for (int64_t k = 0; k < c; k++)
             *moved = fmax(*moved, fabs(z[k] - FERRY_ROW(g, i)[k]));
     }
-    return sum;
+    FERRY_PASS(ferry_i_most_rows(ctx, x, 1, moved));
+    return ferry_i_sum_rows(ctx, x, 1, sum);
 }
 
 /* q and the sum of x. */
-static double word_shares(const ferry_matrix *x, double *q)
+static ferry_status word_shares(ferry_ctx *ctx, const ferry_matrix *x, double *q,
+                                double *total)
 {
-    double total = 0;
-
+    *total = 0;
     for (int64_t e = 0; e < x->nnz; e++) {
         q[x->index[e]] += x->value[e];
-        total += x->value[e];
+        *total += x->value[e];
     }
-    for (int64_t j = 0; total > 0 && j < x->cols; j++)
-        q[j] /= total;
-    return total;
+    FERRY_PASS(ferry_i_sum_rows(ctx, x, x->cols, q));
+    FERRY_PASS(ferry_i_sum_rows(ctx, x, 1, total));
+    for (int64_t j = 0; *total > 0 && j < x->cols; j++)
+        q[j] /= *total;
+    return FERRY_OK;
 }
 
 ferry_status ferry_i_settle(ferry_ctx *ctx, const ttl_settle_options *o, ferry_matrix *x,
@@ -135,15 +140,16 @@ ferry_status ferry_i_settle(ferry_ctx *ctx, const ttl_settle_options *o, ferry_m
     FERRY_TRY(ferry_i_block_new(ctx, x->rows, c, &next));
     own.log_pi = ferry_i_calloc(c, sizeof *own.log_pi);
     if (!own.log_pi) FERRY_TRY(ferry_i_nomem(ctx));
-    total = word_shares(x, q);
+    FERRY_TRY(word_shares(ctx, x, q, &total));
     for (int64_t i = 0; known && i < g->rows; i++)
         for (int64_t k = 0; known[i] >= 0 && k < c; k++)
             FERRY_ROW(g, i)[k] = (double)(k == known[i]);
-    while (x->rows > 0 && done < o->iterations && !(moved < o->tol) && !finish) {
+    while (ferry_i_all_rows(x) > 0 && done < o->iterations && !(moved < o->tol) &&
+           !finish) {
         const double s = o->eta * total / (double)c;
-        double prior = 0, data;
+        double prior = 0, data = 0;
         FERRY_TRY(m_step(ctx, o, x, q, s, g, &own, sums, &prior));
-        data = e_step(ctx, &own, x, known, g, next, &moved);
+        FERRY_TRY(e_step(ctx, &own, x, known, g, next, &moved, &data));
         if (objective) objective[done] = data + o->beta * s * prior;
         ferry_i_block_copy(next, g);
         done++;
@@ -165,25 +171,28 @@ done:
 ferry_status ferry_i_kappa(ferry_ctx *ctx, int64_t n, const int32_t *a, const int32_t *b,
                            int64_t c, double *kappa)
 {
-    double *of_a = ferry_i_calloc(2 * c, sizeof *of_a), *of_b = of_a + c, same = 0,
-           chance = 0;
-    bool constant = n == 0;
+    ferry_status st = FERRY_OK;
+    double *of_a = NULL; /* counts: of a's classes, of b's, of rows that agree, of rows */
 
     *kappa = 0;
-    if (!of_a) return ferry_i_nomem(ctx);
+    FERRY_NEW(ctx, of_a, 2 * c + 2);
+    double *of_b = of_a + c, *same = of_b + c, *rows = same + 1, chance = 0;
     for (int64_t i = 0; i < n; i++) {
-        of_a[a[i]] += 1 / (double)n;
-        of_b[b[i]] += 1 / (double)n;
-        same += (double)(a[i] == b[i]) / (double)n;
+        of_a[a[i]]++;
+        of_b[b[i]]++;
+        *same += a[i] == b[i];
     }
+    *rows = (double)n;
+    FERRY_TRY(ferry_i_ranks_sum(ctx, 2 * c + 2, of_a));
+    bool constant = *rows == 0;
     for (int64_t k = 0; k < c; k++) {
-        chance += of_a[k] * of_b[k];
-        constant =
-            constant || of_a[k] > 1 - 0.5 / (double)n || of_b[k] > 1 - 0.5 / (double)n;
+        chance += of_a[k] / *rows * (of_b[k] / *rows);
+        constant = constant || of_a[k] == *rows || of_b[k] == *rows;
     }
-    if (!constant) *kappa = (same - chance) / (1 - chance);
+    if (!constant) *kappa = (*same / *rows - chance) / (1 - chance);
+done:
     ferry_i_free(of_a);
-    return FERRY_OK;
+    return st;
 }
 
 typedef struct mass {
@@ -202,23 +211,25 @@ static int heavier_first(const void *a, const void *b)
 ferry_status ferry_i_halves(ferry_ctx *ctx, int64_t n, const ferry_matrix *const *x,
                             int64_t m, uint8_t *half)
 {
-    mass *all = ferry_i_calloc(m, sizeof *all);
-    double most = 0;
+    ferry_status st = FERRY_OK;
+    mass *all = NULL;
+    double most = 0, *sum = NULL;
 
-    if (!all) return ferry_i_nomem(ctx);
-    for (int64_t j = 0; j < m; j++)
-        all[j].column = j;
+    FERRY_NEW(ctx, all, m);
+    FERRY_NEW(ctx, sum, m);
     for (int64_t i = 0; i < n; i++)
         for (int64_t e = 0; e < x[i]->nnz; e++)
-            all[x[i]->index[e]].sum += x[i]->value[e];
+            sum[x[i]->index[e]] += x[i]->value[e];
+    FERRY_TRY(ferry_i_ranks_sum(ctx, m, sum));
     /* Sums that differ by rounding alone are equal: the order of rows must not matter. */
     for (int64_t j = 0; j < m; j++)
-        most = fmax(most, all[j].sum);
+        most = fmax(most, sum[j]);
     for (int64_t j = 0; j < m; j++)
-        all[j].sum = most > 0 ? floor(all[j].sum / most * 1e11 + 0.5) : 0;
+        all[j] = (mass){most > 0 ? floor(sum[j] / most * 1e11 + 0.5) : 0, j};
     qsort(all, (size_t)m, sizeof *all, heavier_first);
     for (int64_t j = 0; j < m; j++)
         half[all[j].column] = j % 2 == 0 ? 1 : 2;
-    ferry_i_free(all);
-    return FERRY_OK;
+done:
+    FERRY_FREE(all, sum);
+    return st;
 }

@@ -34,8 +34,9 @@ double ferry_i_soften(int64_t c, const double *log_pi, double *z);
 
 /* Rows less their mean on the principal axes that hold 90 % of the variance. */
 typedef struct ttl_axes {
-    ferry_block *v, *z; /* d x q, n x q */
-    double *mean;       /* d */
+    ferry_block *v, *z;    /* d x q, n x q */
+    double *mean;          /* d */
+    const ferry_matrix *x; /* lent: whose rows these are */
 } ttl_axes;
 void ferry_i_axes_clear(ttl_axes *a);
 ferry_status ferry_i_axes(ferry_ctx *ctx, const ferry_matrix *x, ttl_axes *out);
@@ -44,7 +45,7 @@ ferry_status ferry_i_axes(ferry_ctx *ctx, const ferry_matrix *x, ttl_axes *out);
 ferry_status ferry_i_settle_dense(ferry_ctx *ctx, const ttl_axes *a, const int32_t *known,
                                   ferry_block *g, ttl_mixture *out);
 
-/* Cohen's kappa of two labellings with classes 0..c-1; 0 when either is constant. */
+/* Cohen's kappa of two labellings with classes 0..c-1, over the rows of all ranks; 0 when either is constant. */
 ferry_status ferry_i_kappa(ferry_ctx *ctx, int64_t n, const int32_t *a, const int32_t *b,
                            int64_t c, double *kappa);
 /* half[j] (m) <- 1 or 2 by the rank of column j in the total mass of the n matrices (odd:

@@ -36,6 +36,7 @@ ferry_status ferry_i_trip_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                                const int64_t *rows, bool lengths, ferry_matrix **out)
 {
     FERRY_PASS(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, out));
+    FERRY_PASS(ferry_i_rows_like(ctx, x, *out));
     if (lengths) ferry_i_rows_to_unit(*out);
     return FERRY_OK;
 }
@@ -149,11 +150,12 @@ static ferry_status on_target(ferry_ctx *ctx, const ttl_bridge *b, const ttl_mix
 static ferry_status tell_features(ferry_ctx *ctx, const ferry_task *task, const trip *t,
                                   const ttl_mixture *m, const ttl_carried *carried)
 {
+    ferry_status st = FERRY_OK;
     const ttl_bridge *b = t->b;
     const ferry_matrix *x = t->at[b->n_places - 1].x;
-    double *score = ferry_i_calloc(b->cols * b->c, sizeof *score);
+    double *score = NULL;
 
-    if (!score) return ferry_i_nomem(ctx);
+    FERRY_NEW(ctx, score, b->cols * b->c);
     for (int64_t e = 0; e < x->nnz; e++)
         for (int64_t k = 0; k < b->c; k++) {
             const int64_t j = x->index[e];
@@ -165,9 +167,11 @@ static ferry_status tell_features(ferry_ctx *ctx, const ferry_task *task, const 
                                         : carried->w[k * (b->cols + 1) + j];
             score[j * b->c + k] += x->value[e] * w;
         }
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, b->cols * b->c, score));
     ferry_i_bridge_tell_top(ctx, "top_features", b, task->names, b->c, score);
+done:
     ferry_i_free(score);
-    return FERRY_OK;
+    return st;
 }
 
 /* Whether the target settled, and the numbers of its checks. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "core/ranks.h"
 #include "methods/ttl/trip.h"
 
 enum { FOLDS = 5 };
@@ -19,7 +20,7 @@ uint64_t ferry_i_trip_hash(const trip *t, int64_t i, int64_t row)
 typedef struct drawn {
     int32_t y;
     uint64_t key;
-    int64_t row;
+    int64_t row; /* among those of all ranks */
 } drawn;
 
 static int by_key(const void *a, const void *b)
@@ -31,28 +32,39 @@ static int by_key(const void *a, const void *b)
     return x->row < y->row ? -1 : 1;
 }
 
-/* rows[0 .. *n) <- those with a label, dealt: fold f has f, f + FOLDS, ... */
+/* rows[0 .. *n) <- those with a label that are here; of all in the order of their keys fold f has f, f + FOLDS, ... */
 static ferry_status deal(ferry_ctx *ctx, const trip *t, int64_t i, const int32_t *y,
-                         int64_t *rows, int64_t *n)
+                         int64_t *rows, int32_t *fold, int64_t *n)
 {
     ferry_status st = FERRY_OK;
-    drawn *all = NULL;
+    const ttl_place *p = &t->b->place[i];
+    drawn *mine = NULL, *all = NULL;
+    void *collected = NULL;
+    int64_t labelled = 0, first = 0, from = 0, m = 0;
 
     *n = 0;
-    FERRY_NEW(ctx, all, t->b->place[i].n);
-    for (int64_t r = 0; r < t->b->place[i].n; r++)
-        if (y[r] >= 0) all[(*n)++] = (drawn){y[r], ferry_i_trip_hash(t, i, r), r};
-    if (*n > 0) qsort(all, (size_t)*n, sizeof *all, by_key);
-    for (int64_t r = 0; r < *n; r++)
-        rows[r] = all[r].row;
+    FERRY_NEW(ctx, mine, p->n);
+    FERRY_TRY(ferry_i_first_row(ctx, p->x, &first));
+    for (int64_t r = 0; r < p->n; r++)
+        if (y[r] >= 0)
+            mine[labelled++] = (drawn){y[r], ferry_i_trip_hash(t, i, r), first + r};
+    FERRY_TRY(
+        ferry_i_ranks_collect(ctx, labelled, sizeof *mine, mine, &from, &m, &collected));
+    all = collected;
+    if (m > 0) qsort(all, (size_t)m, sizeof *all, by_key);
+    for (int64_t r = 0; r < m; r++) {
+        if (all[r].row < first || all[r].row >= first + p->n) continue;
+        fold[*n] = (int32_t)(r % FOLDS);
+        rows[(*n)++] = all[r].row - first;
+    }
 done:
-    ferry_i_free(all);
+    FERRY_FREE(mine, collected);
     return st;
 }
 
-/* Rows f, f + FOLDS, ... of g from what the others teach. */
+/* Rows of fold f of g from what the others teach. */
 static ferry_status one_fold(ferry_ctx *ctx, const trip *t, int64_t i, const int32_t *y,
-                             int64_t n, const int64_t *rows, int64_t f,
+                             int64_t n, const int64_t *rows, const int32_t *fold, int32_t f,
                              const uint8_t *within, double C, ferry_block *g)
 {
     ferry_status st = FERRY_OK;
@@ -65,7 +77,7 @@ static ferry_status one_fold(ferry_ctx *ctx, const trip *t, int64_t i, const int
     FERRY_NEW(ctx, in, n);
     FERRY_NEW(ctx, out, n);
     for (int64_t r = 0; r < n; r++) {
-        if (r % FOLDS == f)
+        if (fold[r] == f)
             out[n_out++] = rows[r];
         else
             in[n_in++] = rows[r];
@@ -94,13 +106,15 @@ ferry_status ferry_i_trip_folds(ferry_ctx *ctx, const trip *t, int64_t i, const 
 {
     ferry_status st = FERRY_OK;
     int64_t *rows = NULL, n = 0;
+    int32_t *fold = NULL;
 
     FERRY_NEW(ctx, rows, t->b->place[i].n);
-    FERRY_TRY(deal(ctx, t, i, y, rows, &n));
-    for (int64_t f = 0; f < FOLDS; f++)
-        FERRY_TRY(one_fold(ctx, t, i, y, n, rows, f, within, C, g));
+    FERRY_NEW(ctx, fold, t->b->place[i].n);
+    FERRY_TRY(deal(ctx, t, i, y, rows, fold, &n));
+    for (int32_t f = 0; f < FOLDS; f++)
+        FERRY_TRY(one_fold(ctx, t, i, y, n, rows, fold, f, within, C, g));
 done:
-    ferry_i_free(rows);
+    FERRY_FREE(rows, fold);
     return st;
 }
 
@@ -125,6 +139,7 @@ ferry_status ferry_i_trip_boarding(ferry_ctx *ctx, const trip *t, int64_t i, dou
         y[(*n)++] = y[r];
     }
     FERRY_TRY(ferry_i_kappa(ctx, *n, y, y + p->n, t->b->c, kappa));
+    *n = p->labelled;
 done:
     FERRY_FREE(y, within, g);
     return st;
@@ -166,7 +181,7 @@ ferry_status ferry_i_trip_trust(ferry_ctx *ctx, const trip *t)
     ferry_i_diag_reals(ctx, "crossed_agreement", last - b->n_sources + 1,
                        crossed + b->n_sources);
     note_low(ctx, b, "landing", b->place[last].domain->name, list[last],
-             b->place[last].n - b->place[last].labelled,
+             b->place[last].all - b->place[last].labelled,
              "two halves of its features give labels that do not agree");
 done:
     ferry_i_free(list);

@@ -108,6 +108,7 @@ const ferry_method ferry_i_method_ttl = {
     FERRY_OPTIONS(ttl_opts, ttl_options),
     .fits = ttl_fits,
     .fit = ttl_fit,
+    .spreads = true,
     .predict = ferry_i_ttl_predict,
     FERRY_STATE(ttl_state, ferry_i_ttl_file, ferry_i_ttl_free),
 };

@@ -1,0 +1,154 @@
+"""Rows over ranks (--engine mpi) with transfer methods: models and predictions of several ranks are those of one process, with ranks
+of different row counts and a rank without rows. Skipped where there is no mpirun or where Ferry was built without MPI."""
+import array
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+
+from harness import FERRY, Result, Skip, ferry, main, parses, read, write
+
+MOST = 1e-9  # relative difference
+ENV = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",  # containers forbid the other
+    "OMPI_MCA_orte_tmpdir_base": "/tmp", "OMPI_MCA_plm_rsh_agent": "sh",
+    "ASAN_OPTIONS": "detect_leaks=0",  # MPI's own
+}
+
+
+def ranks(n, *args):
+    program = shutil.which("mpirun")
+    if not program or not os.path.exists(os.path.join(os.path.dirname(FERRY), "libferry_mpi.so")):
+        raise Skip("there is no mpirun, or Ferry was built without MPI")
+    p = subprocess.run([program, "-n", str(n), FERRY, *map(str, args), "-q", "--threads", "1", "--engine", "mpi"],
+                       env={**os.environ, **ENV}, capture_output=True, text=True, timeout=300)
+    return Result(p.returncode, p.stdout, p.stderr)
+
+
+def largest(pairs, size):
+    return max((abs(x - y) / max(abs(x), abs(y), size) for x, y in pairs), default=0)
+
+
+def predictions_differ(one, many):
+    a, b = ([line.split(",") for line in read(path).splitlines()] for path in (one, many))
+    assert [len(r) for r in a] == [len(r) for r in b] and len(a) > 1
+    return largest(((float(x), float(y)) for r, q in zip(a, b) for x, y in zip(r, q) if x != y), 1e-3)
+
+
+def model_of(path):
+    """{tensor: numbers or bytes}"""
+    data = open(path, "rb").read()
+    end = 8 + struct.unpack("<Q", data[:8])[0]
+    tensors = json.loads(data[8:end])
+    del tensors["__metadata__"]
+    found = {}
+    for name, t in tensors.items():
+        raw = data[end + t["data_offsets"][0]:end + t["data_offsets"][1]]
+        found[name] = array.array("d", raw) if t["dtype"] == "F64" else raw
+    return found
+
+
+def models_differ(one, many):
+    """Numbers relative to the largest of their tensor; all else the same, but for hashes of rows, which take a last digit for
+    another row."""
+    a, b = model_of(one), model_of(many)
+    assert a.keys() == b.keys()
+    worst = 0
+    for name in a:
+        if isinstance(a[name], bytes):
+            assert a[name] == b[name] or name.endswith("hash"), name
+        else:
+            assert len(a[name]) == len(b[name]), name
+            worst = max(worst, largest(zip(a[name], b[name]), max(map(abs, a[name]), default=0) or 1))
+    return worst
+
+
+def check(folder, task, data, method, counts, *more):
+    """A fit of several ranks against one of a process; both models answer in a process alone."""
+    ferry("fit", task, "-m", method, "-o", folder + "/one.ferry", "-q", "--threads", 1, *more)
+    ferry("predict", folder + "/one.ferry", data, "-o", folder + "/one.csv", "-q")
+    for n in counts:
+        r = ranks(n, "fit", task, "-m", method, "-o", f"{folder}/r{n}.ferry", *more)
+        assert r.code == 0, r
+        ferry("predict", f"{folder}/r{n}.ferry", data, "-o", f"{folder}/r{n}.csv", "-q")
+        p = predictions_differ(folder + "/one.csv", f"{folder}/r{n}.csv")
+        m = models_differ(folder + "/one.ferry", f"{folder}/r{n}.ferry")
+        print(f"    {method} {' '.join(more)} on {n} ranks: predictions {p:.1e}, model {m:.1e}")
+        assert p < MOST and m < MOST, (method, n, p, m)
+
+
+def gen(folder, name, **sets):
+    ferry("gen", name, "--out", f"{folder}/{name}", *(w for k, v in sets.items() for w in ("--set", f"{k}={v}")))
+    return f"{folder}/{name}/task.yaml", f"{folder}/{name}/target.csv"
+
+
+def words(folder, rows, width=300, labelled=2):
+    """Documents of two topics: the source in words a, the bridge in both, the target in words b; some of the bridge are the
+    target's own. rows: of the source, the bridge, the target."""
+    draw = random.Random(3)
+    os.makedirs(folder + "/words")
+
+    def document(topic):
+        count = [0] * width
+        for _ in range(25):
+            count[draw.randrange(width // 2) + (topic if draw.random() < 0.7 else 1 - topic) * (width // 2)] += 1
+        return count
+
+    def table(name, letter, topics, labels, own=None):
+        lines = [own[i] if own and i < len(own) else document(t) for i, t in enumerate(topics)]
+        head = ["id"] + [f"{letter}{j}" for j in range(width)] + ["label"] * labels
+        write(folder, f"words/{name}.csv", "\n".join(",".join(map(str, row)) for row in [head] + [
+            [f"{name[0]}{i}", *line, *["xy"[t]] * labels] for i, (line, t) in enumerate(zip(lines, topics))]) + "\n")
+        return lines
+    topics = [[draw.randrange(2) for _ in range(n)] for n in rows]
+    table("source", "a", topics[0], 1)
+    own = table("target", "b", topics[2], 1)[:rows[2] // 4]
+    table("bridge_a", "a", topics[1], 0)
+    table("bridge_b", "b", topics[1], 0, own)
+    return write(folder, "words/task.yaml", f"""task: words
+goal: classify
+domains:
+  - {{name: source, role: source, id: id, label: label, views: [{{name: a, x: source.csv}}]}}
+  - {{name: bridge, role: intermediate, id: id, views: [{{name: a, x: bridge_a.csv}}, {{name: b, x: bridge_b.csv}}]}}
+  - {{name: target, role: target, id: id, label: label, labelled: {{per_class: {labelled}}}, views: [{{name: b, x: target.csv}}]}}
+"""), folder + "/words/target.csv"
+
+
+def test_ttl(folder):
+    """Words that settle and other views that do; folds and costs that are chosen; leaks that are left out."""
+    task, data = words(folder, (81, 130, 61))
+    check(folder, task, data, "ttl", (2, 4))
+    told = ferry("inspect", folder + "/r4.ferry").out
+    assert "settled     yes" in told and "leaks       15" in told, told
+    task, data = gen(folder, "bridge", labelled=7, target=101)
+    check(folder, task, data, "ttl", (3,), "--set", "settle=yes")
+
+
+def test_ttl_rank_without_rows(folder):
+    """The target's three rows are on three of four ranks."""
+    task, data = words(folder, (41, 50, 3), labelled=1)
+    check(folder, task, data, "ttl", (4,), "--set", "C=1")
+
+
+def test_factorisations(folder):
+    """Squares by tiles and the divergence; labels drawn by row."""
+    task, data = words(folder, (45, 70, 31), 120)
+    check(folder, task, data, "ttl", (4,), "--set", "mode=paper", "--set", "start=random", "--set", "iterations=30")
+    check(folder, task, data, "ttl", (2,), "--set", "mode=paper", "--set", "loss=kl", "--set", "weights=norm")
+    check(folder, task, data, "triplex", (4,), "--set", "iterations=30")
+
+
+def test_hop(folder):
+    task, data = words(folder, (45, 70, 31), 120)
+    check(folder, task, data, "hop", (4,))
+    check(folder, task, data, "hop", (2,), "--set", "learner=svm")
+    r = ranks(2, "fit", task, "-m", "hop", "-o", folder + "/m.ferry", "--set", "learner=gp")
+    assert r.code == 2 and r.err.count("ferry: ") == 1 and "hop: learner=gp compares all rows" in r.err, r
+
+
+main(sys.modules[__name__])
