@@ -10,7 +10,7 @@
  * No root is inverted: a singular value of 0 is simply dropped. Each side needs B^-1 M
  * and G alone, by a Cholesky factorisation in samples (by_samples) or in features
  * (by_features), whichever are fewer; then everything is as small as the number of
- * shared classes. At ds + dt = 6144, 1495 samples and 65 classes this is a hundred times
+ * shared classes. Of rows that are spread over ranks the fewer samples are brought together. At ds + dt = 6144, 1495 samples and 65 classes this is a hundred times
  * faster than the dense eigenproblem (tests/oracle/cdspp_dense.c), and equal to 1e-14.
  */
 #include "learn/cdspp.h"
@@ -37,7 +37,7 @@ typedef struct side {
     const int32_t *y;
     /* classes of both sides together */
     int64_t k;
-    const int64_t *own, *other; /* counts of the k classes here and on the other side */
+    const double *own, *other; /* counts of the k classes here and on the other side */
     /* classes with samples on both sides: the columns of M */
     int64_t shared;
     /* shared: which of the k they are; borrowed from the result */
@@ -60,7 +60,7 @@ static void times_root(const side *s, double *v, double *sum)
     for (int64_t j = 0; j < n; j++)
         sum[s->y[j]] += v[j];
     for (int64_t j = 0; j < n; j++) {
-        const double c = (double)s->own[s->y[j]], o = 0.5 * (double)s->other[s->y[j]];
+        const double c = s->own[s->y[j]], o = 0.5 * s->other[s->y[j]];
         v[j] = sqrt(c + o) * v[j] + (sqrt(o) - sqrt(c + o)) * sum[s->y[j]] / c;
     }
 }
@@ -133,7 +133,7 @@ static ferry_status by_samples(ferry_ctx *ctx, side *s, double alpha)
         for (int64_t j = 0; j < n; j++)
             if (s->y[j] == s->cls[c])
                 /* Y diag(sqrt(2 / o_k)): o_k > 0 for a shared class */
-                FERRY_AT(e, j, c) = sqrt(2 / (double)s->other[s->cls[c]]);
+                FERRY_AT(e, j, c) = sqrt(2 / s->other[s->cls[c]]);
     /* e <- F (alpha I + F X'X F)^-1 e; positive definite, since alpha > 0 */
     FERRY_TRY(ferry_e(ctx)->chol(ctx, a));
     ferry_e(ctx)->chol_solve(ctx, a, e);
@@ -158,7 +158,7 @@ static ferry_status class_sums(ferry_ctx *ctx, const side *s, ferry_block **out)
     for (int64_t i = 0; i < s->x->rows; i++)
         for (int64_t e = row_begin(s->x, i); e < row_end(s->x, i); e++)
             FERRY_ROW(*out, row_column(s->x, i, e))[s->y[i]] += row_values(s->x)[e];
-    return FERRY_OK;
+    return ferry_i_sum_rows(ctx, s->x, (*out)->rows * s->k, (*out)->data);
 }
 
 /* X diag(a)^1/2: each sample times sqrt(c_k + o_k / 2), so that xtx gives X diag(a) X'.
@@ -171,8 +171,9 @@ static ferry_status weighted(ferry_ctx *ctx, const side *s, ferry_matrix **out)
         FERRY_PASS(ferry_i_matrix_dense(ctx, x->rows, x->cols, out));
     else
         FERRY_PASS(ferry_i_matrix_like(ctx, (ferry_matrix *)(uintptr_t)x, out));
+    (*out)->whole = x->whole;
     for (int64_t i = 0; i < x->rows; i++) {
-        const double w = sqrt((double)s->own[s->y[i]] + 0.5 * (double)s->other[s->y[i]]);
+        const double w = sqrt(s->own[s->y[i]] + 0.5 * s->other[s->y[i]]);
         for (int64_t e = row_begin(x, i); e < row_end(x, i); e++)
             row_values(*out)[e] = w * row_values(x)[e];
     }
@@ -228,11 +229,30 @@ done:
     return st;
 }
 
+/* by_samples of the samples of all ranks, which are fewer than the features. */
+static ferry_status by_all_samples(ferry_ctx *ctx, side *s, double alpha)
+{
+    ferry_status st = FERRY_OK;
+    side all = *s;
+    ferry_matrix *x = NULL;
+    void *y = NULL;
+
+    FERRY_TRY(ferry_i_matrix_collect(ctx, s->x, &x));
+    FERRY_TRY(ferry_i_rows_collect(ctx, s->x, sizeof *s->y, s->y, &y));
+    all.x = x;
+    all.y = y;
+    FERRY_TRY(by_samples(ctx, &all, alpha));
+done:
+    ferry_i_matrix_free(x);
+    ferry_i_free(y);
+    return st;
+}
+
 /* bm = B^-1 M and g = M' B^-1 M of one side. O(n d min(n, d) + min(n, d)^3 / 3). */
 static ferry_status solve_side(ferry_ctx *ctx, side *s, double alpha)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = s->x->rows, d = s->x->cols, least = n < d ? n : d;
+    const int64_t n = ferry_i_all_rows(s->x), d = s->x->cols, least = n < d ? n : d;
 
     FERRY_NEED(
         ctx, least <= MOST, FERRY_ENEEDS,
@@ -240,7 +260,9 @@ static ferry_status solve_side(ferry_ctx *ctx, side *s, double alpha)
         (long long)n, (long long)d, (int)MOST);
     FERRY_TRY(ferry_i_block_new(ctx, d, s->shared, &s->bm));
     FERRY_TRY(ferry_i_small_new(ctx, s->shared, s->shared, &s->g));
-    FERRY_TRY(n <= d ? by_samples(ctx, s, alpha) : by_features(ctx, s, alpha));
+    FERRY_TRY((n > d         ? by_features
+               : s->x->whole ? by_all_samples
+                             : by_samples)(ctx, s, alpha));
     symmetric(s->g);
 done:
     return st;
@@ -339,11 +361,11 @@ done:
 
 /* Counts of the classes on both sides, and those that both have: only these get columns
  * in M, while the others still count in L of their own side. */
-static ferry_status count(ferry_ctx *ctx, const cdspp_problem *p, int64_t **counts,
+static ferry_status count(ferry_ctx *ctx, const cdspp_problem *p, double **counts,
                           cdspp *out)
 {
     ferry_status st = FERRY_OK;
-    int64_t *c = *counts = ferry_i_calloc(2 * p->k, sizeof *c);
+    double *c = *counts = ferry_i_calloc(2 * p->k, sizeof *c);
 
     FERRY_NEW(ctx, out->cls, p->k);
     FERRY_NEW(ctx, out->lambda, p->k);
@@ -352,6 +374,8 @@ static ferry_status count(ferry_ctx *ctx, const cdspp_problem *p, int64_t **coun
         c[p->s.y[i]]++;
     for (int64_t i = 0; i < p->t.x->rows; i++)
         c[p->k + p->t.y[i]]++;
+    FERRY_TRY(ferry_i_sum_rows(ctx, p->s.x, p->k, c));
+    FERRY_TRY(ferry_i_sum_rows(ctx, p->t.x, p->k, c + p->k));
     for (int64_t k = 0; k < p->k; k++)
         if (c[k] > 0 && c[p->k + k] > 0) out->cls[out->shared++] = (int32_t)k;
 done:
@@ -364,7 +388,7 @@ done:
 ferry_status ferry_i_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims, cdspp *out)
 {
     ferry_status st = FERRY_OK;
-    int64_t *counts = NULL;
+    double *counts = NULL;
     side s = {0}, t = {0};
 
     *out = (cdspp){0};

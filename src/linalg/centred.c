@@ -50,6 +50,7 @@ ferry_status ferry_i_centred_tmul(ferry_ctx *ctx, const ferry_centred *c,
         for (int64_t i = 0; i < r->rows; i++)
             for (int64_t l = 0; ferry_i_centred_has(c, i) && l < n; l++)
                 pr[l] += FERRY_ROW(r, i)[at + l];
+        FERRY_TRY(ferry_i_sum_rows(ctx, c->x, n, pr));
         for (int64_t j = 0; j < y->rows; j++)
             for (int64_t l = 0; l < n; l++)
                 FERRY_ROW(y, j)[at + l] -= c->shift[j] * pr[l];

@@ -45,7 +45,7 @@ ferry_status ferry_i_sides_tmul(ferry_ctx *ctx, const ferry_side_by_side *z,
 /* y <- Z'Z u, a ferry_operator for principal components; arg: a ferry_side_by_side. */
 ferry_status ferry_i_sides_apply(ferry_ctx *ctx, void *arg, const ferry_block *u,
                                  ferry_block *y);
-/* g (m x m) <- X X'. */
+/* g (m x m) <- X X', which takes all rows: not of a matrix that is spread over ranks. */
 ferry_status ferry_i_centred_gram(ferry_ctx *ctx, const ferry_centred *c, ferry_small *g);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Rank r has its own rows of every data matrix (`whole`) and of blocks that go with these; everything else, features x
  * k and smaller, every rank has. So what works row by row is host's, and what adds up over the rows of a matrix is
- * host's on each rank and then the sum of all: X'B, X'X, sums of columns. That is the same bits on every rank, hence so
+ * host's on each rank and then the sum of all: X'B, X'X, sums of columns, coca's products. That is the same bits on every rank, hence so
  * is all that follows from it. Blocks do not know whose rows they are: ferry_i_sum_rows().
  *
  * Without ranks, and for whatever is not spread, it is host. */
@@ -174,6 +174,15 @@ static ferry_status mpi_sums(ferry_ctx *ctx, const ferry_matrix *x, ferry_axis a
                                                 : st;
 }
 
+/* X_j'r of every view, which all stand in y. */
+static void mpi_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double *u,
+                              double *y)
+{
+    ferry_i_host_consensus_mul(ctx, z, u, y);
+    if (z->whole)
+        (void)ferry_i_ranks_sum(ctx, z->size, y); /* a failure shows in the next */
+}
+
 const ferry_engine ferry_i_engine_mpi = {
     .name = "mpi",
     .summary = "host, with rows spread over the ranks of an MPI job",
@@ -182,5 +191,5 @@ const ferry_engine ferry_i_engine_mpi = {
     .xtx = mpi_xtx,
     .xxt = mpi_xxt,
     .sums = mpi_sums,
-    .consensus_mul = ferry_i_host_consensus_mul,
+    .consensus_mul = mpi_consensus_mul,
 };

@@ -82,7 +82,9 @@ typedef struct ferry_consensus_view {
 /* H u = y, y_j = X_j'((a_j - b) t_j + b s + W t_j), t_j = X_j u_j, s = sum_j t_j, over p
  * views and q graphs, W = sum_g G_g M_g G_g with patterns M_g and diagonals G_g. */
 typedef struct ferry_consensus {
-    int64_t m, p, q, size;                /* instances; views; graphs; all columns */
+    int64_t m, p, q, size; /* instances; views; graphs; all columns */
+    int64_t
+        whole; /* the m are one rank's of so many, as in ferry_matrix; 0: all there are */
     double own[FERRY_CONSENSUS_VIEWS], b; /* a_j - b; b */
     ferry_consensus_view view[FERRY_CONSENSUS_VIEWS];
     ferry_pattern *graph; /* q */

@@ -58,28 +58,29 @@ def models_differ(one, many):
     another row."""
     a, b = model_of(one), model_of(many)
     assert a.keys() == b.keys()
-    worst = 0
+    worst = 0, ""
     for name in a:
         if isinstance(a[name], bytes):
             assert a[name] == b[name] or name.endswith("hash"), name
         else:
             assert len(a[name]) == len(b[name]), name
-            worst = max(worst, largest(zip(a[name], b[name]), max(map(abs, a[name]), default=0) or 1))
+            worst = max(worst, (largest(zip(a[name], b[name]), max([1e-3, *map(abs, a[name])])), name))
     return worst
 
 
 def check(folder, task, data, method, counts, *more):
     """A fit of several ranks against one of a process; both models answer in a process alone."""
     ferry("fit", task, "-m", method, "-o", folder + "/one.ferry", "-q", "--threads", 1, *more)
-    ferry("predict", folder + "/one.ferry", data, "-o", folder + "/one.csv", "-q")
+    data = [data] if isinstance(data, str) else data
+    ferry("predict", folder + "/one.ferry", *data, "-o", folder + "/one.csv", "-q")
     for n in counts:
         r = ranks(n, "fit", task, "-m", method, "-o", f"{folder}/r{n}.ferry", *more)
         assert r.code == 0, r
-        ferry("predict", f"{folder}/r{n}.ferry", data, "-o", f"{folder}/r{n}.csv", "-q")
+        ferry("predict", f"{folder}/r{n}.ferry", *data, "-o", f"{folder}/r{n}.csv", "-q")
         p = predictions_differ(folder + "/one.csv", f"{folder}/r{n}.csv")
-        m = models_differ(folder + "/one.ferry", f"{folder}/r{n}.ferry")
+        m, where = models_differ(folder + "/one.ferry", f"{folder}/r{n}.ferry")
         print(f"    {method} {' '.join(more)} on {n} ranks: predictions {p:.1e}, model {m:.1e}")
-        assert p < MOST and m < MOST, (method, n, p, m)
+        assert p < MOST and m < MOST, (method, n, p, m, where)
 
 
 def gen(folder, name, **sets):
@@ -149,6 +150,58 @@ def test_hop(folder):
     check(folder, task, data, "hop", (2,), "--set", "learner=svm")
     r = ranks(2, "fit", task, "-m", "hop", "-o", folder + "/m.ferry", "--set", "learner=gp")
     assert r.code == 2 and r.err.count("ferry: ") == 1 and "hop: learner=gp compares all rows" in r.err, r
+
+
+def views(folder, n, wide=0, noise=False, labelled=None):
+    """People of two groups seen in three ways: numbers, words (which some lack) and more words, or as many as wide; with noise
+    the second way shows nothing."""
+    draw = random.Random(5)
+    os.makedirs(folder + "/views")
+    group = [draw.randrange(2) for _ in range(n)]
+    seen = {"numbers": [[draw.gauss(g if j < 4 else 0, 1) for j in range(9)] for g in group],
+            "words": [[int(draw.random() < (0.25 if (j % 2 == g) and not noise else 0.08)) for j in range(40)] for g in group],
+            "more": [[draw.randrange(1, 4) if draw.random() < (0.2 if j % 2 == g else 0.05) else 0 for j in range(wide or 30)]
+                     for g in group]}
+    for name, rows in seen.items():
+        write(folder, f"views/{name}.csv", "id," + ",".join(f"{name}{j}" for j in range(len(rows[0]))) + "\n" + "".join(
+            f"p{i}," + ",".join(map(str, row)) + "\n" for i, row in enumerate(rows) if name != "words" or i % 9))
+    write(folder, "views/groups.csv", "id,group\n" + "".join(f"p{i},{'xy'[g]}\n" for i, g in enumerate(group)))
+    task = write(folder, "views/task.yaml", "task: views\ngoal: embed\ndomains:\n  - name: people\n    role: target\n    id: id\n" + (
+        f"    y: groups.csv\n    labelled: {labelled}\n" if labelled else "") + "    views:\n" + "".join(
+        f"      - {{name: {name}, x: {name}.csv}}\n" for name in seen))
+    return task, [f"{name}={folder}/views/{name}.csv" for name in seen]
+
+
+def test_coca(folder):
+    """Views on one scale, one of them compressed since it has more features than rows; weights by agreement and by links."""
+    task, data = views(folder, 121, noise=True)
+    check(folder, task, data, "coca", (2, 4))
+    check(folder, task, data, "coca", (3,), "--set", "solver=operator", "--set", "balance=spectral")
+    check(folder, task, data, "pca-joined", (4,))
+    shutil.rmtree(folder + "/views")
+    task, data = views(folder, 61, wide=90, labelled=0.8)
+    check(folder, task, data, "coca", (4,))
+    check(folder, task, data, "coca", (2,), "--set", "weights=qp")
+    assert "nearest" in ferry("inspect", "--json", folder + "/r4.ferry").out
+    r = ranks(2, "fit", gen(folder, "embed")[0], "-m", "coca", "-o", folder + "/m.ferry")
+    assert r.code == 2 and r.err.count("ferry: ") == 1 and "coca does not take graphs with --engine mpi" in r.err, r
+
+
+def test_coca_rank_without_rows(folder):
+    task, data = views(folder, 3)
+    check(folder, task, data, "coca", (4,), "--set", "d=1")
+
+
+def test_cdspp(folder):
+    """By features and by samples; a target of as many labelled rows as classes."""
+    task, data = gen(folder, "bridge", labelled=7, target=101)
+    check(folder, task, data, "cdspp", (2, 4))
+    check(folder, task, data, "cdspp", (3,), "--set", "learner=logreg", "--set", "scale=standard")
+    shutil.rmtree(folder + "/bridge")
+    task, data = gen(folder, "bridge", labelled=1, source=41)
+    check(folder, task, data, "cdspp", (4,))
+    r = ranks(2, "fit", task, "-m", "cdspp", "-o", folder + "/m.ferry", "--set", "learner=knn")
+    assert r.code == 2 and r.err.count("ferry: ") == 1 and "cdspp: learner=knn compares all rows" in r.err, r
 
 
 main(sys.modules[__name__])

@@ -65,7 +65,7 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     ferry_i_embed_scaling(&scale, &balance);
     FERRY_TRY(ferry_i_embed_views(ctx, "pca-joined", task, scale, (embed_balance)balance,
                                   &prepared, &x));
-    z.z.m = ferry_i_ids_count(t->ids);
+    z.z.m = x[0]->c.x->rows;
     z.z.p = t->n_views;
     FERRY_NEW(ctx, z.z.x, z.z.p);
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 1, 2, NAN, &finish));
@@ -92,7 +92,7 @@ static ferry_status pca_fit(ferry_ctx *ctx, const ferry_task *task, const void *
     e->missing = (embed_missing)o->missing;
     FERRY_MOVE(e->prepared, prepared);
     FERRY_TRY(ferry_i_progress(ctx, "pca-joined", 2, 2, NAN, &finish));
-    ferry_i_embed_scatter(ctx, t, phi);
+    FERRY_TRY(ferry_i_embed_scatter(ctx, t, phi));
     rep->stop = finish ? FERRY_STOP_FINISH : FERRY_STOP_DONE;
     FERRY_MOVE(*state, e);
 done:
@@ -134,6 +134,7 @@ const ferry_method ferry_i_method_pca_joined = {
     FERRY_OPTIONS(pca_opts, pca_options),
     .fits = pca_fits,
     .fit = pca_fit,
+    .spreads = true,
     .transform = pca_transform,
     FERRY_STATE(embedding, pca_file, ferry_i_embedding_free),
 };

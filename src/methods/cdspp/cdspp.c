@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
+
 /* As the options have it. */
 typedef struct cdspp_options {
     double alpha;
@@ -37,8 +39,12 @@ static const ferry_opt cdspp_opts[] = {
 static ferry_status cdspp_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
     ferry_status st = FERRY_OK;
+    const cdspp_options *o = options;
 
-    (void)options;
+    FERRY_NEED(
+        ctx, o->learner != FERRY_LEARNER_KNN || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
+        "cdspp: learner=knn compares all rows with each other, which --engine mpi does not; "
+        "logreg and ridge run with it");
     FERRY_NEED(ctx, ferry_i_task_count_role(task, FERRY_SOURCE) == 1, FERRY_ENEEDS,
                "cdspp projects one source; this task has %lld",
                (long long)ferry_i_task_count_role(task, FERRY_SOURCE));
@@ -150,6 +156,7 @@ const ferry_method ferry_i_method_cdspp = {
     .embeds_sources = true,
     .fits = cdspp_fits,
     .fit = cdspp_fit,
+    .spreads = true,
     .predict = ferry_i_cdspp_predict,
     .transform = ferry_i_cdspp_transform,
     FERRY_STATE(cdspp_model, ferry_i_cdspp_file, ferry_i_cdspp_free),

@@ -25,6 +25,7 @@ ferry_status ferry_i_cdspp_project(ferry_ctx *ctx, const ferry_matrix *x,
                                    const ferry_block *p, ferry_matrix **z)
 {
     FERRY_PASS(ferry_i_matrix_dense(ctx, x->rows, p->k, z));
+    (*z)->whole = x->whole;
     ferry_block b = {x->rows, p->k, (*z)->dense};
     ferry_e(ctx)->mul(ctx, 1, x, p, 0, &b);
     return FERRY_OK;

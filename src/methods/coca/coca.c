@@ -26,6 +26,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "methods/coca/coca.h"
 
 /* Choices of weights and graph_weights; lift is WEIGHTS_LEARNED too. */
@@ -137,6 +138,9 @@ static ferry_status coca_fits(ferry_ctx *ctx, const ferry_task *task, const void
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
     FERRY_NEED(ctx, o.d != 0, FERRY_EINVAL, "coca: d = 0, but it is -1 or at least 1");
+    FERRY_NEED(
+        ctx, t->n_graphs == 0 || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
+        "coca does not take graphs with --engine mpi: they join instances of different ranks");
     FERRY_TRY(ferry_i_embed_fits(ctx, "coca", t, o.d < 0 ? 1 : o.d));
     FERRY_NEED(
         ctx, o.weights != WEIGHTS_LEARNED || o.pairs[0] || has_labels(t), FERRY_ENEEDS,
@@ -344,7 +348,7 @@ static ferry_status solve(ferry_ctx *ctx, work *z, embedding **e, ferry_block **
     int64_t products = 0;
     const coca_problem c = {.name = "coca",
                             .products = &products,
-                            .m = ferry_i_ids_count(z->t->ids),
+                            .m = z->x[0]->c.x->rows,
                             .p = z->t->n_views,
                             .x = z->x,
                             .f = z->f,
@@ -426,11 +430,11 @@ static ferry_status choose(ferry_ctx *ctx, work *z, const coca_links *l, coca_mo
     const bool judge = both_kinds(&half) && both_kinds(&rest);
     if (judge) {
         FERRY_TRY(fit_once(ctx, z, &half, m, phi));
-        nearest[1] = ferry_i_coca_nearest(&rest, *phi);
+        FERRY_TRY(ferry_i_coca_nearest(ctx, &rest, z->x[0]->c.x, *phi, &nearest[1]));
     }
     FERRY_TRY(fit_once(ctx, z, NULL, m, phi));
     if (judge) {
-        nearest[0] = ferry_i_coca_nearest(&rest, *phi);
+        FERRY_TRY(ferry_i_coca_nearest(ctx, &rest, z->x[0]->c.x, *phi, &nearest[0]));
         ferry_i_diag_reals(ctx, "nearest", 2, nearest);
     }
     const double error =
@@ -467,7 +471,7 @@ static ferry_status fit_views(ferry_ctx *ctx, const ferry_task *task, work *z,
     /* Only here: it is of no interest for a solve that was given up. */
     if (z->o.d > 0) ferry_i_embed_warn(ctx, "coca", z->positive, z->o.d);
     FERRY_MOVE(m->e->prepared, z->prepared);
-    ferry_i_embed_scatter(ctx, z->t, phi);
+    FERRY_TRY(ferry_i_embed_scatter(ctx, z->t, phi));
 done:
     ferry_i_coca_links_clear(&l);
     ferry_i_block_free(phi);
@@ -495,7 +499,7 @@ static ferry_status fit_relational(ferry_ctx *ctx, work *z, coca_model *m)
         FERRY_TRY(first_columns(ctx, d, &m->phi));
     }
     ferry_i_diag_reals(ctx, "eigenvalues", d, values);
-    ferry_i_embed_scatter(ctx, z->t, m->phi);
+    FERRY_TRY(ferry_i_embed_scatter(ctx, z->t, m->phi));
 done:
     ferry_i_free(values);
     return st;
@@ -563,6 +567,7 @@ const ferry_method ferry_i_method_coca = {
     FERRY_OPTIONS(coca_opts, coca_options),
     .fits = coca_fits,
     .fit = coca_fit,
+    .spreads = true,
     .transform = ferry_i_coca_transform,
     .graphs = coca_graphs,
     FERRY_STATE(coca_model, ferry_i_coca_file, ferry_i_coca_free),

@@ -40,7 +40,7 @@ void ferry_i_coca_node_factors(const ferry_matrix *a, bool sym, double *f);
 
 /* Everything is borrowed for the call. */
 typedef struct coca_problem {
-    int64_t m, p;
+    int64_t m, p;         /* instances that are here; views */
     embed_view *const *x; /* p */
     const double *f;      /* p: view j counts as f_j X_j; NULL: 1 */
     const double *a;      /* p */
@@ -116,8 +116,10 @@ ferry_status ferry_i_coca_weigh(ferry_ctx *ctx, const coca_weighing *o, const co
  * principal components or have fewer than 100 rows, 0 for the others; equal ones when none
  * shares anything. */
 ferry_status ferry_i_coca_agree(ferry_ctx *ctx, const coca_weighing *o, double *w);
-/* Of the linked instances the share whose nearest linked one is a must-link. */
-double ferry_i_coca_nearest(const coca_links *l, const ferry_block *phi);
+/* Of the linked instances the share whose nearest linked one is a must-link. phi: of the rows of x. */
+ferry_status ferry_i_coca_nearest(ferry_ctx *ctx, const coca_links *l,
+                                  const ferry_matrix *x, const ferry_block *phi,
+                                  double *share);
 /* Of the edges of a graph whose ends both have a class: share within a class minus the
  * share among all pairs of such instances, at least 0. count: k, scratch. */
 double ferry_i_coca_lift(const ferry_matrix *graph, int64_t k, const int32_t *cls,

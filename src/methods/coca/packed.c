@@ -134,6 +134,7 @@ ferry_status ferry_i_coca_pack(ferry_ctx *ctx, const coca_problem *c, ferry_cons
     if (!packs(c)) return FERRY_OK;
     FERRY_NEW(ctx, z, 1);
     z->m = c->m;
+    z->whole = c->x[0]->c.x->whole;
     z->p = c->p;
     z->b = c->b;
     for (int64_t j = 0; j < c->p; j++) {

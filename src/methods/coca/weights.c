@@ -214,6 +214,25 @@ done:
     return st;
 }
 
+/* out (n x k, new) <- phi, which goes with the rows of x, of the linked instances, whichever rank has them. */
+static ferry_status linked_rows(ferry_ctx *ctx, const coca_links *l, const ferry_matrix *x,
+                                const ferry_block *phi, ferry_block **out)
+{
+    ferry_status st = FERRY_OK;
+    int64_t first = 0;
+
+    FERRY_TRY(ferry_i_first_row(ctx, x, &first));
+    FERRY_TRY(ferry_i_block_new(ctx, l->n, phi->k, out));
+    for (int64_t i = 0; i < l->n && phi->k > 0; i++) {
+        const int64_t at = l->instance[i] - first;
+        if (at >= 0 && at < phi->rows)
+            memcpy(FERRY_ROW(*out, i), FERRY_ROW(phi, at), (size_t)phi->k * sizeof(double));
+    }
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, l->n * phi->k, (*out)->data));
+done:
+    return st;
+}
+
 /* Of the linked instances alone. */
 static ferry_status own_embedding(ferry_ctx *ctx, const coca_weighing *o, int64_t k,
                                   const coca_links *l, ferry_block **out)
@@ -222,10 +241,7 @@ static ferry_status own_embedding(ferry_ctx *ctx, const coca_weighing *o, int64_
     ferry_block *phi = NULL;
 
     FERRY_TRY(principal(ctx, o, k, &phi));
-    FERRY_TRY(ferry_i_block_new(ctx, l->n, phi->k, out));
-    for (int64_t i = 0; i < l->n && phi->k > 0; i++)
-        memcpy(FERRY_ROW(*out, i), FERRY_ROW(phi, l->instance[i]),
-               (size_t)phi->k * sizeof(double));
+    FERRY_TRY(linked_rows(ctx, l, o->x[k]->c.x, phi, out));
 done:
     ferry_i_block_free(phi);
     return st;
@@ -247,34 +263,45 @@ static bool is_constant(const embed_view *v)
 /* Columns to length 1; they are orthogonal already. Those that are rounding beside the
  * largest become 0: what a constant column leaves is the same in every view that has one, and
  * at length 1 it would be a perfect correlation. */
-static void unit_columns(ferry_block *p)
+static ferry_status unit_columns(ferry_ctx *ctx, const ferry_matrix *x, ferry_block *p)
 {
-    double most = 0;
+    ferry_status st = FERRY_OK;
+    double most = 0, *sum = NULL;
 
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t j = 0; j < p->k; j++) {
-            double sum = 0;
-            for (int64_t i = 0; i < p->rows; i++)
-                sum += FERRY_ROW(p, i)[j] * FERRY_ROW(p, i)[j];
-            most = fmax(most, sum);
-            for (int64_t i = 0; pass == 1 && i < p->rows; i++)
-                FERRY_ROW(p, i)[j] *= sum > 1e-12 * most ? 1 / sqrt(sum) : 0;
-        }
+    FERRY_NEW(ctx, sum, p->k);
+    for (int64_t j = 0; j < p->k; j++)
+        for (int64_t i = 0; i < p->rows; i++)
+            sum[j] += FERRY_ROW(p, i)[j] * FERRY_ROW(p, i)[j];
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, p->k, sum));
+    for (int64_t j = 0; j < p->k; j++)
+        most = fmax(most, sum[j]);
+    for (int64_t j = 0; j < p->k; j++)
+        for (int64_t i = 0; i < p->rows; i++)
+            FERRY_ROW(p, i)[j] *= sum[j] > 1e-12 * most ? 1 / sqrt(sum[j]) : 0;
+done:
+    ferry_i_free(sum);
+    return st;
 }
 
 /* The largest squared correlation between columns of A and of B. */
-static double correlation2(const ferry_block *a, const ferry_block *b)
+static ferry_status correlation2(ferry_ctx *ctx, const ferry_matrix *x,
+                                 const ferry_block *a, const ferry_block *b, double *most)
 {
-    double most = 0;
+    ferry_status st = FERRY_OK;
+    double *sum = NULL;
 
+    *most = 0;
+    FERRY_NEW(ctx, sum, a->k * b->k);
     for (int64_t j = 0; j < a->k; j++)
-        for (int64_t h = 0; h < b->k; h++) {
-            double sum = 0;
+        for (int64_t h = 0; h < b->k; h++)
             for (int64_t i = 0; i < a->rows; i++)
-                sum += FERRY_ROW(a, i)[j] * FERRY_ROW(b, i)[h];
-            most = fmax(most, sum * sum);
-        }
-    return most;
+                sum[j * b->k + h] += FERRY_ROW(a, i)[j] * FERRY_ROW(b, i)[h];
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, a->k * b->k, sum));
+    for (int64_t e = 0; e < a->k * b->k; e++)
+        *most = fmax(*most, sum[e] * sum[e]);
+done:
+    ferry_i_free(sum);
+    return st;
 }
 
 /* Below so many rows two views that do share something often stay below five, and what would
@@ -299,12 +326,14 @@ ferry_status ferry_i_coca_agree(ferry_ctx *ctx, const coca_weighing *o, double *
         w[j] = o->x[j]->rows < ROWS_TO_DROP;
         FERRY_TRY(principal(ctx, o, j, &phi[j]));
         if (is_constant(o->x[j])) phi[j]->k = 0;
-        unit_columns(phi[j]);
+        FERRY_TRY(unit_columns(ctx, o->x[j]->c.x, phi[j]));
     }
     for (int64_t j = 0; j < p; j++)
         for (int64_t h = 0; h < j; h++) {
-            const double z2 = (double)phi[j]->rows * correlation2(phi[j], phi[h]);
-            if (!(z2 > 25)) continue;
+            const ferry_matrix *x = o->x[j]->c.x;
+            double r2 = 0;
+            FERRY_TRY(correlation2(ctx, x, phi[j], phi[h], &r2));
+            if (!((double)ferry_i_all_rows(x) * r2 > 25)) continue;
             w[j] = w[h] = 1;
             any = true;
         }
@@ -321,16 +350,21 @@ done:
 
 /* ---- with links ---- */
 
-double ferry_i_coca_nearest(const coca_links *l, const ferry_block *phi)
+ferry_status ferry_i_coca_nearest(ferry_ctx *ctx, const coca_links *l,
+                                  const ferry_matrix *x, const ferry_block *phi,
+                                  double *share)
 {
+    ferry_status st = FERRY_OK;
+    ferry_block *linked = NULL;
     double right = 0, count = 0;
 
+    FERRY_TRY(linked_rows(ctx, l, x, phi, &linked));
     for (int64_t i = 0; i < l->n; i++) {
-        const double *a = FERRY_ROW(phi, l->instance[i]);
+        const double *a = FERRY_ROW(linked, i);
         double least = INFINITY;
         bool must = false;
         for (int64_t j = 0; j < l->n; j++) {
-            const double *b = FERRY_ROW(phi, l->instance[j]);
+            const double *b = FERRY_ROW(linked, j);
             double far = 0;
             if (l->c[i * l->n + j] == 0) continue;
             for (int64_t e = 0; e < phi->k; e++)
@@ -342,7 +376,10 @@ double ferry_i_coca_nearest(const coca_links *l, const ferry_block *phi)
         count += least < INFINITY;
         right += must;
     }
-    return count > 0 ? right / count : 0;
+    *share = count > 0 ? right / count : 0;
+done:
+    ferry_i_block_free(linked);
+    return st;
 }
 
 /* E = |C| o (Phi Phi'), of unit rows when cosine                                   (4.16)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "learn/rows.h"
 #include "methods/shared/embedding.h"
 
@@ -76,7 +77,7 @@ static ferry_status norm2(ferry_ctx *ctx, const embed_view *v, double *out)
     ferry_status st = FERRY_OK;
     const ferry_matrix *x = v->c.x;
     const double *value = row_values(x);
-    int64_t *stored = NULL;
+    double *stored = NULL;
 
     *out = 0;
     FERRY_NEW(ctx, stored, v->cols);
@@ -87,8 +88,10 @@ static ferry_status norm2(ferry_ctx *ctx, const embed_view *v, double *out)
         *out += c * c;
         stored[x->index[e]]++;
     }
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, 1, out));
+    if (!x->dense) FERRY_TRY(ferry_i_sum_rows(ctx, x, v->cols, stored));
     for (int64_t j = 0; !x->dense && j < v->cols; j++)
-        *out += (double)(v->rows - stored[j]) * v->mean[j] * v->mean[j];
+        *out += ((double)v->rows - stored[j]) * v->mean[j] * v->mean[j];
 done:
     ferry_i_free(stored);
     return st;
@@ -122,11 +125,12 @@ done:
 }
 
 /* *out <- the largest eigenvalue of X'X (= squared largest singular value), by Lanczos on
- * whichever of X'X and X X' is smaller; neither is formed. */
+ * whichever of X'X and X X' is smaller (of rows that are spread over ranks the first); neither is
+ * formed. */
 static ferry_status spectral2(ferry_ctx *ctx, const embed_view *v, double *out)
 {
     ferry_status st = FERRY_OK;
-    squared s = {.c = &v->c, .wide = v->cols > v->c.x->rows};
+    squared s = {.c = &v->c, .wide = v->cols > v->c.x->rows && !v->c.x->whole};
     const int64_t size = s.wide ? v->c.x->rows : v->cols;
     ferry_block *vector = NULL;
 
@@ -179,6 +183,7 @@ static ferry_status own(ferry_ctx *ctx, ferry_matrix *x, ferry_matrix **out)
     for (int64_t i = 0; i < x->rows; i++)
         rows[i] = i;
     FERRY_TRY(ferry_i_matrix_take(ctx, x, x->rows, rows, x->cols, NULL, out));
+    (*out)->whole = x->whole;
 done:
     ferry_i_free(rows);
     return st;
@@ -203,6 +208,7 @@ ferry_status ferry_i_embed_view_new(ferry_ctx *ctx, ferry_matrix *x, const uint8
         v->c.present[i] = there[i] != 0;
         v->rows -= there[i] == 0;
     }
+    if (x->whole) FERRY_TRY(ferry_i_ranks_count(ctx, &v->rows));
     FERRY_TRY(fit_means(ctx, v));
     FERRY_TRY(centre(ctx, v));
     FERRY_TRY(balance_view(ctx, balance, v));
@@ -215,13 +221,38 @@ done:
 
 /* ---- compression ---- */
 
+/* The rows of all ranks. */
+static ferry_status all_rows(ferry_ctx *ctx, const ferry_centred *c, ferry_centred *out)
+{
+    ferry_status st = FERRY_OK;
+    double *present = NULL;
+    void *all = NULL;
+
+    FERRY_TRY(ferry_i_matrix_collect(ctx, c->x, &out->x));
+    FERRY_NEW(ctx, present, c->x->rows);
+    for (int64_t i = 0; i < c->x->rows; i++)
+        present[i] = ferry_i_centred_has(c, i);
+    FERRY_TRY(ferry_i_rows_collect(ctx, c->x, sizeof *present, present, &all));
+    FERRY_MOVE(out->present, all);
+    if (c->shift) {
+        FERRY_NEW(ctx, out->shift, c->x->cols);
+        memcpy(out->shift, c->shift, (size_t)c->x->cols * sizeof *c->shift);
+    }
+done:
+    FERRY_FREE(present, all);
+    return st;
+}
+
 /* With X X' = V diag(l) V' and l > 0 kept: R = V sqrt(l), Q = X'V / sqrt(l), R Q' = X.
  * eigh gives eigenvalues ascending, so column m - 1 - c is the c-th largest. Below 1e-13
- * of the largest they are rounding; centring alone makes one of them 0. */
+ * of the largest they are rounding; centring alone makes one of them 0. X X' takes the rows of
+ * all ranks, which are few; of R and V a rank keeps its own. */
 ferry_status ferry_i_embed_view_compress(ferry_ctx *ctx, embed_view *v)
 {
     ferry_status st = FERRY_OK;
-    const int64_t m = v->c.x->rows;
+    const int64_t m = ferry_i_all_rows(v->c.x), here = v->c.x->rows;
+    int64_t first = 0;
+    ferry_centred all = {0};
     ferry_small *g = NULL;
     ferry_block *left = NULL;
     ferry_matrix *r = NULL;
@@ -230,18 +261,21 @@ ferry_status ferry_i_embed_view_compress(ferry_ctx *ctx, embed_view *v)
 
     FERRY_NEW(ctx, l, m);
     FERRY_TRY(ferry_i_small_new(ctx, m, m, &g));
-    FERRY_TRY(ferry_i_centred_gram(ctx, &v->c, g));
+    FERRY_TRY(ferry_i_first_row(ctx, v->c.x, &first));
+    if (v->c.x->whole) FERRY_TRY(all_rows(ctx, &v->c, &all));
+    FERRY_TRY(ferry_i_centred_gram(ctx, all.x ? &all : &v->c, g));
     FERRY_TRY(ferry_e(ctx)->eigh(ctx, g, l));
     while (rank < m && l[m - 1 - rank] > 1e-13 * l[m - 1])
         rank++;
-    FERRY_TRY(ferry_i_block_new(ctx, m, rank, &left));
-    FERRY_TRY(ferry_i_matrix_dense(ctx, m, rank, &r));
+    FERRY_TRY(ferry_i_block_new(ctx, here, rank, &left));
+    FERRY_TRY(ferry_i_matrix_dense(ctx, here, rank, &r));
+    r->whole = v->c.x->whole;
     FERRY_TRY(ferry_i_block_new(ctx, v->cols, rank, &v->q));
     for (int64_t c = 0; c < rank; c++) {
         const double root = sqrt(l[m - 1 - c]);
-        for (int64_t i = 0; i < m; i++) {
-            FERRY_ROW(left, i)[c] = FERRY_AT(g, i, m - 1 - c) / root;
-            r->dense[i * rank + c] = FERRY_AT(g, i, m - 1 - c) * root;
+        for (int64_t i = 0; i < here; i++) {
+            FERRY_ROW(left, i)[c] = FERRY_AT(g, first + i, m - 1 - c) / root;
+            r->dense[i * rank + c] = FERRY_AT(g, first + i, m - 1 - c) * root;
         }
     }
     FERRY_TRY(ferry_i_centred_tmul(ctx, &v->c, left, v->q));
@@ -253,6 +287,7 @@ ferry_status ferry_i_embed_view_compress(ferry_ctx *ctx, embed_view *v)
     v->c.shift = NULL;
     v->cols = rank;
 done:
+    ferry_i_centred_clear(&all);
     ferry_i_matrix_free(r);
     FERRY_FREE(left, g, l);
     return st;
@@ -296,7 +331,8 @@ ferry_status ferry_i_embed_views(ferry_ctx *ctx, const char *method, const ferry
         if (st == FERRY_ENUMERIC)
             ferry_i_prefix(ctx, st, "view '%s'", r->domain->views[j]->name);
         FERRY_TRY(st);
-        if (x[j]->cols > r->n && r->n <= COMPRESS_MOST)
+        const int64_t all = ferry_i_all_rows(x[j]->c.x);
+        if (x[j]->cols > all && all <= COMPRESS_MOST)
             FERRY_TRY(ferry_i_embed_view_compress(ctx, x[j]));
         else if (!x[j]->c.x->dense) /* the solver multiplies by X_j' many times */
             FERRY_TRY(ferry_i_matrix_index(ctx, x[j]->c.x));

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
+
 /* Points of the scatter in a report: enough to see groups, few enough to draw and to
  * store. */
 enum { SCATTER_MOST = 1000 };
@@ -27,21 +29,24 @@ void ferry_i_embedding_free(void *state)
 
 /* Of each component c over the instances that the view has:
  *   slope_c = t_c'phi_c / |t_c|^2,   r2_c = (t_c'phi_c)^2 / (|t_c|^2 |phi_c|^2). */
-static void regress(const embed_view *v, const ferry_block *t, const ferry_block *phi,
-                    embed_part *part)
+static ferry_status regress(ferry_ctx *ctx, const embed_view *v, const ferry_block *t,
+                            const ferry_block *phi, embed_part *part)
 {
     for (int64_t c = 0; c < t->k; c++) {
-        double tt = 0, tp = 0, pp = 0;
+        double sum[3] = {0, 0, 0};
         for (int64_t i = 0; i < t->rows; i++) {
             const double a = FERRY_ROW(t, i)[c], b = FERRY_ROW(phi, i)[c];
             if (!ferry_i_centred_has(&v->c, i)) continue;
-            tt += a * a;
-            tp += a * b;
-            pp += b * b;
+            sum[0] += a * a;
+            sum[1] += a * b;
+            sum[2] += b * b;
         }
+        FERRY_PASS(ferry_i_sum_rows(ctx, v->c.x, 3, sum));
+        const double tt = sum[0], tp = sum[1], pp = sum[2];
         part->slope[c] = tt > 0 ? tp / tt : 0;
         part->r2[c] = tt > 0 && pp > 0 ? tp * tp / (tt * pp) : 0;
     }
+    return FERRY_OK;
 }
 
 /* U_j for the d_j features as prepared: the view's factor and f_j times u_j, and Q_j in
@@ -156,7 +161,7 @@ ferry_status ferry_i_embedding_new(ferry_ctx *ctx, const embed_solution *s, embe
              * of Phi. */
             FERRY_TRY(new_part(ctx, v, s->d, part));
             expand(ctx, v, s->f ? s->f[j] : 1, &uj, part->u);
-            regress(v, t, z, part);
+            FERRY_TRY(regress(ctx, v, t, z, part));
         }
     fix_signs(e, z);
     ferry_i_diag_reals(ctx, "eigenvalues", s->d, s->values);
@@ -307,17 +312,39 @@ void ferry_i_embedding_file(ferry_io *io, embedding *e)
 
 /* ---- diagnostics ---- */
 
+/* z (2 n of n numbered instances) <- every step-th of those that are here, 0 for others. */
+static ferry_status scatter_points(ferry_ctx *ctx, const ferry_block *phi, int64_t step,
+                                   int64_t n, double *z)
+{
+    int64_t first = 0;
+
+    FERRY_PASS(ferry_i_ranks_before(ctx, phi->rows, &first));
+    for (int64_t p = (first + step - 1) / step; p * step < first + phi->rows; p++) {
+        const double *row = FERRY_ROW(phi, p * step - first);
+        z[2 * p] = row[0];
+        z[2 * p + 1] = phi->k > 1 ? row[1] : 0;
+    }
+    return ferry_i_ranks_sum(ctx, 2 * n, z);
+}
+
 /* Every step-th instance rather than a random draw: no stream of random numbers is
  * touched, and the same data give the same picture. json_pack takes the arrays over. */
-void ferry_i_embed_scatter(ferry_ctx *ctx, const ferry_domain *t, const ferry_block *phi)
+ferry_status ferry_i_embed_scatter(ferry_ctx *ctx, const ferry_domain *t,
+                                   const ferry_block *phi)
 {
-    const int64_t step = 1 + (phi->rows - 1) / SCATTER_MOST;
+    ferry_status st = FERRY_OK;
+    const int64_t all = ferry_i_ids_count(t->ids), step = 1 + (all - 1) / SCATTER_MOST,
+                  n = (all + step - 1) / step;
     json_t *x = json_array(), *y = json_array(), *id = json_array(), *cls = json_array();
+    double *z = NULL;
 
-    for (int64_t i = 0; i < phi->rows; i += step) {
+    FERRY_NEW(ctx, z, 2 * n);
+    FERRY_TRY(scatter_points(ctx, phi, step, n, z));
+    for (int64_t p = 0; p < n; p++) {
+        const int64_t i = p * step;
         const bool known = ferry_i_labels_has(t->labels, i);
-        json_array_append_new(x, json_real(FERRY_ROW(phi, i)[0]));
-        json_array_append_new(y, json_real(phi->k > 1 ? FERRY_ROW(phi, i)[1] : 0));
+        json_array_append_new(x, json_real(z[2 * p]));
+        json_array_append_new(y, json_real(z[2 * p + 1]));
         json_array_append_new(id, json_string(ferry_i_ids_at(t->ids, i)));
         json_array_append_new(
             cls, known ? json_string(ferry_i_ids_at(t->labels->names, t->labels->cls[i]))
@@ -325,5 +352,12 @@ void ferry_i_embed_scatter(ferry_ctx *ctx, const ferry_domain *t, const ferry_bl
     }
     ferry_i_diag_json(
         ctx, "scatter",
-        json_pack("{s:o, s:o, s:o, s:o}", "id", id, "z1", x, "z2", y, "class", cls));
+        json_pack("{s:O, s:O, s:O, s:O}", "id", id, "z1", x, "z2", y, "class", cls));
+done:
+    json_decref(x);
+    json_decref(y);
+    json_decref(id);
+    json_decref(cls);
+    ferry_i_free(z);
+    return st;
 }

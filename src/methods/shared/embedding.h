@@ -55,7 +55,7 @@ typedef enum embed_missing { MISSING_AUTO, MISSING_MEAN, MISSING_REGRESS } embed
  * eigenvalues nor Phi; c holds R_j then. */
 typedef struct embed_view {
     ferry_centred c;  /* m x cols */
-    int64_t rows;     /* instances that it has */
+    int64_t rows;     /* instances that it has, on all ranks */
     int64_t cols;     /* of c: d_j, or the rank when compressed */
     int64_t features; /* d_j */
     double *mean;     /* of the features */
@@ -136,7 +136,9 @@ void ferry_i_embedding_free(void *e);
 /* Coordinates as a prediction of goal embed. */
 ferry_status ferry_i_embed_predict(ferry_ctx *ctx, const ferry_block *phi,
                                    ferry_prediction *p);
-/* Diagnostics: the first two coordinates of up to 1000 instances, with their classes. */
-void ferry_i_embed_scatter(ferry_ctx *ctx, const ferry_domain *t, const ferry_block *phi);
+/* Diagnostics: the first two coordinates of up to 1000 instances, with their classes. phi: of the
+ * instances that are here. */
+ferry_status ferry_i_embed_scatter(ferry_ctx *ctx, const ferry_domain *t,
+                                   const ferry_block *phi);
 
 #endif
