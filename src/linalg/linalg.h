@@ -149,6 +149,10 @@ ferry_status ferry_i_any_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                               uint8_t *flag);
 /* Number of this rank's first row among those of all ranks: what goes by row goes by this. */
 ferry_status ferry_i_first_row(ferry_ctx *ctx, const ferry_matrix *x, int64_t *from);
+/* Rows rows[0 .. n) of all ranks', by these numbers and in this order, for all ranks: as ferry_i_matrix_take() of the
+ * whole matrix, for few rows. */
+ferry_status ferry_i_matrix_pick(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
+                                 const int64_t *rows, ferry_matrix **out);
 /* Rows of all ranks in one place, where they are few or short: the matrix itself; a block with a row for each of x;
  * items of `size` bytes, one for each row. New memory, also where nothing is spread. */
 ferry_status ferry_i_matrix_collect(ferry_ctx *ctx, const ferry_matrix *x,

@@ -138,6 +138,44 @@ done:
     return st;
 }
 
+/* Every rank's part in the order of ranks, then where each is wanted. */
+static ferry_status pick(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
+                         const int64_t *rows, ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *here = NULL, *all = NULL;
+    int64_t *mine = NULL, *place = NULL, m = 0, first = 0;
+    void *places = NULL;
+
+    FERRY_NEW(ctx, mine, n);
+    FERRY_NEW(ctx, place, n);
+    FERRY_TRY(ferry_i_first_row(ctx, x, &first));
+    for (int64_t i = 0; i < n; i++)
+        if (rows[i] >= first && rows[i] < first + x->rows) {
+            place[m] = i;
+            mine[m++] = rows[i] - first;
+        }
+    FERRY_TRY(ferry_i_matrix_take(ctx, x, m, mine, x->cols, NULL, &here));
+    here->whole = n;
+    FERRY_TRY(ferry_i_matrix_collect(ctx, here, &all));
+    FERRY_TRY(ferry_i_rows_collect(ctx, here, sizeof *place, place, &places));
+    for (int64_t i = 0; i < n; i++)
+        mine[((const int64_t *)places)[i]] = i;
+    FERRY_TRY(ferry_i_matrix_take(ctx, all, n, mine, x->cols, NULL, out));
+done:
+    ferry_i_matrix_free(here);
+    ferry_i_matrix_free(all);
+    FERRY_FREE(mine, place, places);
+    return st;
+}
+
+ferry_status ferry_i_matrix_pick(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
+                                 const int64_t *rows, ferry_matrix **out)
+{
+    return x->whole && n > 0 ? pick(ctx, x, n, rows, out)
+                             : ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, out);
+}
+
 /* ---- the engine ---- */
 
 /* Y's own numbers are every rank's: they are counted once. */

@@ -204,4 +204,33 @@ def test_cdspp(folder):
     assert r.code == 2 and r.err.count("ferry: ") == 1 and "cdspp: learner=knn compares all rows" in r.err, r
 
 
+def test_hemap(folder):
+    """Classes and quantiles that tie the sets, the gate's folds, axes of few rows; a rank without rows of the target."""
+    task, data = gen(folder, "bridge", labelled=7, target=101)
+    check(folder, task, data, "hemap", (2, 4))
+    check(folder, task, data, "hemap", (3,), "--set", "gamma=1", "--set", "learner=logreg", "--set", "sampling=yes")
+    r = ranks(2, "fit", task, "-m", "hemap", "-o", folder + "/m.ferry", "--set", "mode=paper")
+    assert r.code == 2 and r.err.count("ferry: ") == 1 and "hemap: mode=paper and pairs tie rows" in r.err, r
+    shutil.rmtree(folder + "/bridge")
+    task, data = gen(folder, "bridge", labelled=1, source=41, target=4, classes=2)
+    write(folder, "bridge/target.csv", "".join(read(data).splitlines(True)[:4]))
+    check(folder, task, data, "hemap", (4,), "--set", "gamma=0.5")
+    task, data = gen(folder, "regress", labelled=31)
+    check(folder, task, data, "hemap", (3,), "--set", "gamma=0.5")
+
+
+def test_mmltl(folder):
+    """The subspace from all rows, the RankSVM on latent features that were brought together."""
+    task, data = gen(folder, "multilabel", target=101)
+    check(folder, task, data, "mmltl", (2, 4), "--set", "gate=no")
+    check(folder, task, data, "mmltl", (3,), "--set", "mode=paper", "--set", "sweeps=5")
+    r = ranks(2, "fit", task, "-m", "mmltl", "-o", folder + "/m.ferry")
+    assert r.code == 2 and r.err.count("ferry: ") == 1 and "the domains' means do not differ" in r.err, r
+    write(folder, "multilabel/target.csv", "".join(read(data).splitlines(True)[:4]))
+    write(folder, "multilabel/task.yaml", read(task).replace("labelled: 20", "labelled: 1"))
+    check(folder, task, data, "mmltl", (4,))
+    r = ranks(2, "fit", task, "-m", "mmltl", "-o", folder + "/m.ferry", "--set", "kernel=rbf")
+    assert r.code == 2 and r.err.count("ferry: ") == 1 and "mmltl: a kernel compares all rows" in r.err, r
+
+
 main(sys.modules[__name__])

@@ -41,10 +41,11 @@ static ferry_status cdspp_fits(ferry_ctx *ctx, const ferry_task *task, const voi
     ferry_status st = FERRY_OK;
     const cdspp_options *o = options;
 
-    FERRY_NEED(
-        ctx, o->learner != FERRY_LEARNER_KNN || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
-        "cdspp: learner=knn compares all rows with each other, which --engine mpi does not; "
-        "logreg and ridge run with it");
+    FERRY_NEED(ctx, o->learner != FERRY_LEARNER_KNN || !ferry_i_ranks_split(ctx),
+               FERRY_ENEEDS,
+               "cdspp: learner=knn compares all rows with each other, which --engine mpi "
+               "does not; "
+               "logreg and ridge run with it");
     FERRY_NEED(ctx, ferry_i_task_count_role(task, FERRY_SOURCE) == 1, FERRY_ENEEDS,
                "cdspp projects one source; this task has %lld",
                (long long)ferry_i_task_count_role(task, FERRY_SOURCE));

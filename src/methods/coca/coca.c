@@ -138,9 +138,9 @@ static ferry_status coca_fits(ferry_ctx *ctx, const ferry_task *task, const void
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
     FERRY_NEED(ctx, o.d != 0, FERRY_EINVAL, "coca: d = 0, but it is -1 or at least 1");
-    FERRY_NEED(
-        ctx, t->n_graphs == 0 || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
-        "coca does not take graphs with --engine mpi: they join instances of different ranks");
+    FERRY_NEED(ctx, t->n_graphs == 0 || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
+               "coca does not take graphs with --engine mpi: they join "
+               "instances of different ranks");
     FERRY_TRY(ferry_i_embed_fits(ctx, "coca", t, o.d < 0 ? 1 : o.d));
     FERRY_NEED(
         ctx, o.weights != WEIGHTS_LEARNED || o.pairs[0] || has_labels(t), FERRY_ENEEDS,

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "methods/hemap/hemap.h"
 
 /* An eigenproblem of this size takes half a gigabyte and minutes. */
@@ -28,7 +29,7 @@ static bool occurs(int64_t n, const int32_t *cls, int32_t c)
 static bool sets_differ(const hemap_data *d)
 {
     for (int32_t c = 0; c < d->k; c++)
-        if (occurs(d->t->rows, d->yc, c) && !occurs(d->s->rows, d->vc, c)) return true;
+        if (occurs(d->nt, d->yc, c) && !occurs(d->ns, d->vc, c)) return true;
     return false;
 }
 
@@ -47,7 +48,7 @@ static ferry_status read_labels(ferry_ctx *ctx, hemap_data *d)
         d->differ = translate == YES ||
                     (translate == AUTO && (d->o->mode != MODE_FERRY || sets_differ(d)));
     FERRY_NEW(ctx, d->labelled, d->n_labelled);
-    for (int64_t i = 0; i < d->t->rows; i++)
+    for (int64_t i = 0; i < d->nt; i++)
         if (d->yn ? !isnan(d->yn[i]) : d->yc[i] >= 0) d->labelled[known++] = i;
 done:
     return st;
@@ -124,7 +125,7 @@ static ferry_status by_features(ferry_ctx *ctx, const ferry_matrix *x, const dou
     for (int64_t j = 0; j < d; j++)
         for (int64_t i = 0; i < d; i++)
             FERRY_AT(*vectors, i, j) =
-                FERRY_AT(*vectors, i, j) / (double)x->rows - mean[i] * mean[j];
+                FERRY_AT(*vectors, i, j) / (double)ferry_i_all_rows(x) - mean[i] * mean[j];
     return ferry_e(ctx)->eigh(ctx, *vectors, w);
 }
 
@@ -212,29 +213,33 @@ done:
 }
 
 /* All of it, on the smaller side. Axes whose variance is rounding error are left out, so
- * that what follows may divide by it. `average` is the mean over all features, those
+ * that what follows may divide by it. On the rows' side the rows of all ranks, which are few,
+ * are brought together. `average` is the mean over all features, those
  * without variance included: ridge is a share of it, and so does not depend on how many
  * axes are left. */
 static ferry_status axes(ferry_ctx *ctx, const ferry_matrix *x, const char *name,
                          hemap_side *s)
 {
     ferry_status st = FERRY_OK;
-    const bool rows = x->cols > x->rows;
-    const int64_t size = rows ? x->rows : x->cols;
+    const int64_t n = ferry_i_all_rows(x);
+    const bool rows = x->cols > n;
+    const int64_t size = rows ? n : x->cols;
+    ferry_matrix *all = NULL;
     ferry_small *vectors = NULL;
     double *w = ferry_i_calloc(size, sizeof *w);
     int64_t q = 0;
 
     FERRY_NEED(ctx, size <= LARGEST, FERRY_ENEEDS,
                "hemap can take %d rows or features; '%s' has %lld x %lld", LARGEST, name,
-               (long long)x->rows, (long long)x->cols);
+               (long long)n, (long long)x->cols);
     FERRY_NEW(ctx, s->mean, x->cols);
     FERRY_NEW(ctx, s->l, size);
     FERRY_HAVE(ctx, w);
     FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, s->mean));
     for (int64_t j = 0; j < x->cols; j++)
-        s->mean[j] /= (double)x->rows;
-    FERRY_TRY(rows ? by_rows(ctx, x, &vectors, w)
+        s->mean[j] /= (double)n;
+    if (rows && x->whole) FERRY_TRY(ferry_i_matrix_collect(ctx, x, &all));
+    FERRY_TRY(rows ? by_rows(ctx, all ? all : x, &vectors, w)
                    : by_features(ctx, x, s->mean, &vectors, w));
     for (int64_t j = 0; j < size; j++) {
         const double l = w[size - 1 - j];
@@ -242,9 +247,10 @@ static ferry_status axes(ferry_ctx *ctx, const ferry_matrix *x, const char *name
         if (l > 0 && l >= 1e-12 * w[size - 1]) s->l[q++] = l;
     }
     FERRY_NEED(ctx, q > 0, FERRY_EDATA, "hemap: all features of '%s' are constant", name);
-    FERRY_TRY(set_basis(ctx, x, rows, vectors, s, q));
+    FERRY_TRY(set_basis(ctx, all ? all : x, rows, vectors, s, q));
     FERRY_TRY(set_rows(ctx, x, s));
 done:
+    ferry_i_matrix_free(all);
     FERRY_FREE(vectors, w);
     return st;
 }
@@ -253,6 +259,29 @@ done:
 static void side_clear(hemap_side *s)
 {
     FERRY_FREE(s->mean, s->l, s->basis, s->y);
+}
+
+/* The labels of all ranks' rows in place of those here, and how the rows are numbered. */
+static ferry_status collect_labels(ferry_ctx *ctx, hemap_data *d)
+{
+    ferry_status st = FERRY_OK;
+
+    FERRY_TRY(ferry_i_first_row(ctx, d->t, &d->first_t));
+    FERRY_TRY(ferry_i_first_row(ctx, d->s, &d->first_s));
+    if (!ferry_i_ranks_split(ctx)) goto done;
+    if (d->yc) {
+        FERRY_TRY(ferry_i_rows_collect(ctx, d->t, sizeof *d->yc, d->yc, &d->all[0]));
+        FERRY_TRY(ferry_i_rows_collect(ctx, d->s, sizeof *d->vc, d->vc, &d->all[1]));
+        d->yc = d->all[0];
+        d->vc = d->all[1];
+    } else {
+        FERRY_TRY(ferry_i_rows_collect(ctx, d->t, sizeof *d->yn, d->yn, &d->all[2]));
+        FERRY_TRY(ferry_i_rows_collect(ctx, d->s, sizeof *d->vn, d->vn, &d->all[3]));
+        d->yn = d->all[2];
+        d->vn = d->all[3];
+    }
+done:
+    return st;
 }
 
 /* Axes only in mode ferry: mode paper works on the rows as they are. On failure the caller
@@ -269,19 +298,22 @@ ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
     *d = (hemap_data){.o = o, .goal = task->goal};
     FERRY_PASS(ferry_i_prepare(ctx, task, &wants, &d->prepared));
     const ferry_rows *t = ferry_i_prepared_target(d->prepared), *s = d->prepared->rows;
-    if (t->n <= 0 || s->n <= 0)
+    d->t = t->x[0];
+    d->s = s->x[0];
+    d->nt = ferry_i_all_rows(d->t);
+    d->ns = ferry_i_all_rows(d->s);
+    if (d->nt <= 0 || d->ns <= 0)
         return ferry_i_fail(ctx, FERRY_ENEEDS,
                             "hemap needs instances in source '%s' and target '%s'",
                             s->domain->name, t->domain->name);
     d->k = d->prepared->k;
-    d->t = t->x[0];
-    d->s = s->x[0];
     d->yc = t->cls;
     d->vc = s->cls;
     d->yn = t->num;
     d->vn = s->num;
     d->n_labelled = t->labelled;
     d->n_taught = s->labelled;
+    FERRY_PASS(collect_labels(ctx, d));
     FERRY_PASS(read_labels(ctx, d));
     FERRY_PASS(read_pairs(ctx, t, s, d));
     if (o->mode != MODE_FERRY) return FERRY_OK;
@@ -292,7 +324,7 @@ ferry_status ferry_i_hemap_data_new(ferry_ctx *ctx, const ferry_task *task,
 void ferry_i_hemap_data_clear(hemap_data *d)
 {
     ferry_i_prepared_free(d->prepared);
-    FERRY_FREE(d->pt, d->ps, d->labelled);
+    FERRY_FREE(d->pt, d->ps, d->labelled, d->all[0], d->all[1], d->all[2], d->all[3]);
     side_clear(&d->side_t);
     side_clear(&d->side_s);
     *d = (hemap_data){0};

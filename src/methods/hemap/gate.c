@@ -67,7 +67,7 @@ static ferry_status hold_out(ferry_ctx *ctx, const trial *t, int64_t n, const in
         e = &part;
     }
     FERRY_TRY(ferry_i_hemap_learn_own(ctx, d, t->known, &p));
-    FERRY_TRY(ferry_i_matrix_take(ctx, d->t, n, at, d->t->cols, NULL, &x));
+    FERRY_TRY(ferry_i_matrix_pick(ctx, d->t, n, at, &x));
     FERRY_TRY(ferry_i_hemap_own_scores(ctx, &p, x, own));
     ferry_i_block_copy(own, mapped); /* where nothing ties the sets */
     if (e->ties == 0) goto done;
@@ -177,7 +177,7 @@ static ferry_status trial_new(ferry_ctx *ctx, trial *t)
     const hemap_data *d = t->d;
 
     FERRY_NEW(ctx, t->fold, d->n_labelled);
-    FERRY_NEW(ctx, t->known, d->t->rows);
+    FERRY_NEW(ctx, t->known, d->nt);
     FERRY_TRY(ferry_i_block_new(ctx, d->n_labelled, d->k, &t->own));
     FERRY_TRY(ferry_i_block_new(ctx, d->n_labelled, d->k, &t->mapped));
 done:

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "methods/hemap/hemap.h"
 
 static const ferry_opt hemap_opts[] = {
@@ -108,6 +109,13 @@ static ferry_status hemap_fits(ferry_ctx *ctx, const ferry_task *task, const voi
     const ferry_domain *target = NULL, *source = ferry_i_task_role(task, FERRY_SOURCE, 0);
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
+    FERRY_NEED(
+        ctx,
+        !ferry_i_ranks_split(ctx) ||
+            (o->mode == MODE_FERRY && !target->pairs && !source->pairs),
+        FERRY_ENEEDS,
+        "hemap: mode=paper and pairs tie rows of different ranks, which --engine mpi does "
+        "not; classes and quantiles run with it");
     FERRY_NEED(ctx, ferry_i_task_count_role(task, FERRY_SOURCE) == 1, FERRY_ENEEDS,
                "hemap maps one source; this task has %lld",
                (long long)ferry_i_task_count_role(task, FERRY_SOURCE));
@@ -220,7 +228,7 @@ static ferry_status model_new(ferry_ctx *ctx, hemap_data *d, hemap_model **out)
     m->d = d->t->cols;
     FERRY_NEW(ctx, m->prior, d->k > 0 ? d->k : 1);
     /* Of the target's labels, or of the source's where there are none. */
-    for (int64_t i = 0; i < (d->n_labelled > 0 ? d->t->rows : d->s->rows); i++) {
+    for (int64_t i = 0; i < (d->n_labelled > 0 ? d->nt : d->ns); i++) {
         if (d->goal == FERRY_REGRESS) {
             const double y = d->n_labelled > 0 ? d->yn[i] : d->vn[i];
             if (!isnan(y)) m->prior[0] += y / (double)n;
@@ -250,7 +258,7 @@ static ferry_status sample_rows(ferry_ctx *ctx, const hemap_data *d,
 
     if (o->sampling == NO || (o->sampling == AUTO && o->mode == MODE_FERRY)) goto done;
     FERRY_TRY(ferry_i_hemap_choose_rows(ctx, e->zt, e->zs, &how, s));
-    tell_sample(ctx, s, d->s->rows);
+    tell_sample(ctx, s, d->ns);
     if (!s->risky) goto done;
     if (s->kept == 0)
         refuse(ctx, gate, "too risky: no source rows mix with the target's; not used", 0,
@@ -364,6 +372,7 @@ const ferry_method ferry_i_method_hemap = {
     FERRY_OPTIONS(hemap_opts, hemap_options),
     .fits = hemap_fits,
     .fit = hemap_fit,
+    .spreads = true,
     .predict = ferry_i_hemap_predict,
     .transform = ferry_i_hemap_transform,
     FERRY_STATE(hemap_model, ferry_i_hemap_file, ferry_i_hemap_free),

@@ -53,13 +53,17 @@ typedef struct hemap_side {
     double average;     /* mean eigenvalue over all d */
 } hemap_side;
 
-/* Source and target by row; labels and features lie in `prepared`. */
+/* Source and target by row; labels and features lie in `prepared`. Where ranks have their own rows, features and axes
+ * are of those that are here, and all else, which is small, is of the rows of all ranks. */
 typedef struct hemap_data {
     const hemap_options *o;
     ferry_goal goal;
     int64_t k; /* classes; 1 for numbers */
     ferry_prepared *prepared;
     const ferry_matrix *t, *s;     /* features, prepared */
+    int64_t nt, ns;                /* rows of both, */
+    int64_t first_t, first_s;      /* ... of which these are the first here */
+    void *all[4];                  /* labels that were collected from all ranks, owned */
     const int32_t *yc, *vc;        /* class of each row, -1 unknown; NULL for numbers */
     const double *yn, *vn;         /* number of each row, NaN unknown; NULL for classes */
     int64_t n_pairs, *pt, *ps;     /* rows known to be the same thing */
@@ -140,7 +144,7 @@ ferry_status ferry_i_hemap_place(ferry_ctx *ctx, const hemap_space *s,
 ferry_status ferry_i_hemap_embed_paper(ferry_ctx *ctx, const hemap_data *d,
                                        hemap_embedding *e);
 
-/* C <- sum_c pi_c mu_T,c mu_S,c' over the groups that both sides have; pi_c is the group's
+/* C <- sum_c pi_c mu_T,c mu_S,c' over the groups that both sides have, of the rows of all ranks; pi_c is the group's
  * share of T's rows in such groups. Groups are 0..g-1, others belong to none. *used: how
  * many groups. */
 ferry_status ferry_i_hemap_cross_groups(ferry_ctx *ctx, const ferry_block *t,

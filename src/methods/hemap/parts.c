@@ -142,7 +142,7 @@ static void add_target(const hemap_data *d, const uint8_t *known, rows *r, int64
 static void add_source(const hemap_data *d, const uint8_t *keep, double a, double c,
                        rows *r, int64_t *at)
 {
-    for (int64_t i = 0; i < d->s->rows; i++) {
+    for (int64_t i = 0; i < d->ns; i++) {
         if (!is_taught(d, keep, i)) continue;
         at[r->n] = i;
         r->weight[r->n] = d->o->weight;
@@ -181,7 +181,7 @@ ferry_status ferry_i_hemap_learn_own(ferry_ctx *ctx, const hemap_data *d,
     FERRY_NEW(ctx, at, d->n_labelled);
     add_target(d, known, &r, at);
     if (r.n == 0) goto done;
-    FERRY_TRY(ferry_i_matrix_take(ctx, d->t, r.n, at, d->t->cols, NULL, &x));
+    FERRY_TRY(ferry_i_matrix_pick(ctx, d->t, r.n, at, &x));
     const ferry_examples e = {.x = x, .cls = r.cls, .num = r.num};
     FERRY_TRY(ferry_i_learner_fit(ctx, kind_of(d, d->o->base, FERRY_LEARNER_LOGREG), d->k,
                                   &d->o->learning, &e, &p->own));
@@ -244,15 +244,15 @@ static ferry_status translate_outputs(ferry_ctx *ctx, const hemap_data *d,
         any = is_known(d, known, d->labelled[l]);
     if (!d->differ || !any || d->o->rows == ROWS_TARGET) goto done;
     FERRY_TRY(ask_source(ctx, d, known, e, &pys));
-    FERRY_NEW(ctx, v, d->s->rows);
-    FERRY_NEW(ctx, num, d->s->rows);
-    for (int64_t i = 0; i < d->s->rows; i++) {
+    FERRY_NEW(ctx, v, d->ns);
+    FERRY_NEW(ctx, num, d->ns);
+    for (int64_t i = 0; i < d->ns; i++) {
         const bool taught = is_taught(d, keep, i);
         v[i] = taught && d->vc ? d->vc[i] : -1;
         num[i] = taught && d->vn ? d->vn[i] : NAN;
     }
     if (d->yn) {
-        ferry_i_hemap_line(d->s->rows, num, pys, &p->a, &p->c);
+        ferry_i_hemap_line(d->ns, num, pys, &p->a, &p->c);
         goto done;
     }
     FERRY_TRY(ferry_i_block_new(ctx, 2 * d->k, d->k, &p->pyv));

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "methods/hemap/hemap.h"
 
 void ferry_i_hemap_space_clear(hemap_space *s)
@@ -40,8 +41,8 @@ void ferry_i_hemap_embedding_clear(hemap_embedding *e)
 
 /* mean (g x k) of the rows of each group, count (g). mean and count must be zero on entry.
  * Groups outside 0..g-1 count nowhere. */
-static void group_means(const ferry_block *x, const int32_t *group, ferry_block *mean,
-                        int64_t *count)
+static ferry_status group_means(ferry_ctx *ctx, const ferry_block *x, const int32_t *group,
+                                ferry_block *mean, double *count)
 {
     for (int64_t i = 0; i < x->rows; i++) {
         if (group[i] < 0 || group[i] >= mean->rows) continue;
@@ -49,9 +50,12 @@ static void group_means(const ferry_block *x, const int32_t *group, ferry_block 
         for (int64_t j = 0; j < x->k; j++)
             FERRY_ROW(mean, group[i])[j] += FERRY_ROW(x, i)[j];
     }
+    FERRY_PASS(ferry_i_ranks_sum(ctx, mean->rows, count));
+    FERRY_PASS(ferry_i_ranks_sum(ctx, mean->rows * mean->k, mean->data));
     for (int64_t c = 0; c < mean->rows; c++)
         for (int64_t j = 0; j < x->k && count[c] > 0; j++)
-            FERRY_ROW(mean, c)[j] /= (double)count[c];
+            FERRY_ROW(mean, c)[j] /= count[c];
+    return FERRY_OK;
 }
 
 /* C = M_T' diag(pi) M_S with the group means as rows, one product. Cost N k_T + N k_S + g
@@ -63,22 +67,22 @@ ferry_status ferry_i_hemap_cross_groups(ferry_ctx *ctx, const ferry_block *t,
 {
     ferry_status st = FERRY_OK;
     ferry_block *mt = NULL, *ms = NULL;
-    int64_t *nt = ferry_i_calloc(g, sizeof *nt), *ns = ferry_i_calloc(g, sizeof *ns);
-    int64_t all = 0;
+    double *nt = ferry_i_calloc(g, sizeof *nt), *ns = ferry_i_calloc(g, sizeof *ns);
+    double all = 0;
 
     *used = 0;
     FERRY_HAVE(ctx, nt && ns);
     FERRY_TRY(ferry_i_block_new(ctx, g, t->k, &mt));
     FERRY_TRY(ferry_i_block_new(ctx, g, s->k, &ms));
-    group_means(t, gt, mt, nt);
-    group_means(s, gs, ms, ns);
+    FERRY_TRY(group_means(ctx, t, gt, mt, nt));
+    FERRY_TRY(group_means(ctx, s, gs, ms, ns));
     for (int64_t i = 0; i < g; i++)
         if (nt[i] > 0 && ns[i] > 0) {
             all += nt[i];
             (*used)++;
         }
     for (int64_t i = 0; i < g; i++) { /* pi_c into the target's mean; 0 for the others */
-        const double pi = nt[i] > 0 && ns[i] > 0 ? (double)nt[i] / (double)all : 0;
+        const double pi = nt[i] > 0 && ns[i] > 0 ? nt[i] / all : 0;
         for (int64_t j = 0; j < t->k; j++)
             FERRY_ROW(mt, i)[j] *= pi;
     }
@@ -222,21 +226,21 @@ static ferry_status groups(ferry_ctx *ctx, const hemap_data *d, const uint8_t *k
 
     *n = d->k;
     if (d->yc) {
-        for (int64_t i = 0; i < d->t->rows; i++)
+        for (int64_t i = 0; i < d->nt; i++)
             gt[i] = !known || known[i] ? d->yc[i] : -1;
-        memcpy(gs, d->vc, (size_t)d->s->rows * sizeof *gs);
+        memcpy(gs, d->vc, (size_t)d->ns * sizeof *gs);
         goto done;
     }
-    FERRY_NEW(ctx, y, d->t->rows);
-    for (int64_t i = 0; i < d->t->rows; i++) {
+    FERRY_NEW(ctx, y, d->nt);
+    for (int64_t i = 0; i < d->nt; i++) {
         y[i] = !known || known[i] ? d->yn[i] : NAN;
         seen += !isnan(y[i]);
     }
     *n = d->o->bins;
     if (*n > seen) *n = seen;
     if (*n > d->n_taught) *n = d->n_taught;
-    FERRY_TRY(ferry_i_hemap_quantiles(ctx, d->t->rows, y, *n, gt));
-    FERRY_TRY(ferry_i_hemap_quantiles(ctx, d->s->rows, d->vn, *n, gs));
+    FERRY_TRY(ferry_i_hemap_quantiles(ctx, d->nt, y, *n, gt));
+    FERRY_TRY(ferry_i_hemap_quantiles(ctx, d->ns, d->vn, *n, gs));
 done:
     ferry_i_free(y);
     return st;
@@ -256,10 +260,11 @@ static ferry_status cross(ferry_ctx *ctx, const hemap_data *d, const uint8_t *kn
     if (d->n_pairs > 0)
         return ferry_i_hemap_cross_rows(ctx, yt, ys, d->n_pairs, d->pt, d->ps, c);
     if (d->yc && d->differ) goto done; /* class names that mean different things */
-    FERRY_NEW(ctx, gt, yt->rows);
-    FERRY_NEW(ctx, gs, ys->rows);
+    FERRY_NEW(ctx, gt, d->nt);
+    FERRY_NEW(ctx, gs, d->ns);
     FERRY_TRY(groups(ctx, d, known, gt, gs, &n));
-    FERRY_TRY(ferry_i_hemap_cross_groups(ctx, yt, gt, ys, gs, n, c, ties));
+    FERRY_TRY(ferry_i_hemap_cross_groups(ctx, yt, gt + d->first_t, ys, gs + d->first_s, n,
+                                         c, ties));
     if (*ties < 2) *ties = 0; /* one group has no direction */
 done:
     FERRY_FREE(gt, gs);
@@ -297,17 +302,30 @@ done:
     return st;
 }
 
-/* z <- Y W, columns to deviation `want` (0 where there is none); f: what each column was
- * multiplied by. Columns of y have mean 0, so those of z have, and the root mean square is
+/* z (of all rows, new) <- Y W, where y has the rows of x that are here, columns to deviation
+ * `want` (0 where there is none); f: what each column was multiplied by. Columns of y have mean 0, so those of z have, and the root mean square is
  * the deviation. */
-static void project(ferry_ctx *ctx, const ferry_block *y, const ferry_small *w,
-                    const double *want, ferry_block *z, double *f)
+static ferry_status project(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *y,
+                            const ferry_small *w, const double *want, ferry_block **z,
+                            double *f)
 {
-    ferry_e(ctx)->bmul(ctx, 1, y, w, false, 0, z);
-    ferry_e(ctx)->bsums(ctx, z, FERRY_COLS, 2, f);
-    for (int64_t j = 0; j < z->k; j++)
-        f[j] = f[j] > 0 ? want[j] / sqrt(f[j] / (double)z->rows) : 0;
-    ferry_e(ctx)->bscale(ctx, z, FERRY_COLS, f);
+    ferry_status st = FERRY_OK;
+    ferry_block *here = NULL;
+
+    FERRY_TRY(ferry_i_block_new(ctx, y->rows, w->cols, &here));
+    ferry_e(ctx)->bmul(ctx, 1, y, w, false, 0, here);
+    ferry_e(ctx)->bsums(ctx, here, FERRY_COLS, 2, f);
+    FERRY_TRY(ferry_i_sum_rows(ctx, x, here->k, f));
+    for (int64_t j = 0; j < here->k; j++)
+        f[j] = f[j] > 0 ? want[j] / sqrt(f[j] / (double)ferry_i_all_rows(x)) : 0;
+    ferry_e(ctx)->bscale(ctx, here, FERRY_COLS, f);
+    if (x->whole)
+        FERRY_TRY(ferry_i_block_collect(ctx, x, here, z));
+    else
+        FERRY_MOVE(*z, here);
+done:
+    ferry_i_free(here);
+    return st;
 }
 
 /* The affine map from prepared features: row j of w is f_j basis W_j, last - that .
@@ -380,10 +398,8 @@ static ferry_status embed_with(ferry_ctx *ctx, const hemap_data *d, ferry_small 
     }
     for (int64_t j = 0; j < k; j++)
         want[j] = cca ? e->strength[j] : 1;
-    FERRY_TRY(ferry_i_block_new(ctx, d->t->rows, k, &e->zt));
-    FERRY_TRY(ferry_i_block_new(ctx, d->s->rows, k, &e->zs));
-    project(ctx, s->y, ws, want, e->zs, f);
-    project(ctx, t->y, wt, want, e->zt, f);
+    FERRY_TRY(project(ctx, d->s, s->y, ws, want, &e->zs, f));
+    FERRY_TRY(project(ctx, d->t, t->y, wt, want, &e->zt, f));
     FERRY_TRY(set_map(ctx, t, wt, f, &e->space));
 done:
     FERRY_FREE(f, want, ws, wt);

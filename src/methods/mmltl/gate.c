@@ -43,22 +43,26 @@ static void distances(const ferry_block *sum, const double *total, double ns, do
         }
 }
 
-/* MOST_ROWS of x, drawn by the name; NULL where it has no more. */
+/* MOST_ROWS of x, those of all ranks, drawn by the name; NULL where x has no more. */
 static ferry_status some_rows(ferry_ctx *ctx, const char *name, const ferry_matrix *x,
                               ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
+    const int64_t rows = ferry_i_all_rows(x);
     int64_t *order = NULL;
     ferry_rng rng;
 
     *out = NULL;
-    if (x->rows <= MOST_ROWS) goto done;
-    FERRY_NEW(ctx, order, x->rows);
-    for (int64_t i = 0; i < x->rows; i++)
+    if (rows <= MOST_ROWS) {
+        if (x->whole) FERRY_TRY(ferry_i_matrix_collect(ctx, x, out));
+        goto done;
+    }
+    FERRY_NEW(ctx, order, rows);
+    for (int64_t i = 0; i < rows; i++)
         order[i] = i;
     ferry_i_rng_for(ctx, &rng, name);
-    ferry_i_rng_shuffle(&rng, x->rows, order);
-    FERRY_TRY(ferry_i_matrix_take(ctx, x, MOST_ROWS, order, x->cols, NULL, out));
+    ferry_i_rng_shuffle(&rng, rows, order);
+    FERRY_TRY(ferry_i_matrix_pick(ctx, x, MOST_ROWS, order, out));
 done:
     ferry_i_free(order);
     return st;

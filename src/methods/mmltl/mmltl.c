@@ -23,6 +23,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "learn/kernel.h"
 #include "methods/mmltl/mmltl.h"
 
@@ -101,6 +102,9 @@ static ferry_status mmltl_fits(ferry_ctx *ctx, const ferry_task *task, const voi
     double mu;
 
     FERRY_TRY(read_mu(ctx, o, &mu));
+    FERRY_NEED(ctx, o->kernel == KERNEL_NONE || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
+               "mmltl: a kernel compares all rows with each other, which --engine mpi does "
+               "not; kernel=none runs with it");
     FERRY_NEED(ctx, !isinf(mu) || o->mode == MODE_FERRY, FERRY_EINVAL,
                "mmltl: mu = inf has no sweeps: it goes with mode=ferry");
     FERRY_NEED(ctx, o->shrink == FERRY_SHRINK_NONE || o->kernel == KERNEL_NONE,
@@ -151,6 +155,7 @@ typedef struct work {
     ferry_mmltl_labels y; /* e's labels */
     int64_t g;            /* latent features */
     ferry_block *zs;      /* ns x g: those of the source */
+    uint8_t *on;          /* labels that were collected from all ranks, or NULL */
     double *shift;        /* g: U'delta, how far the domains' means are apart there */
     bool stop;            /* progress said FINISH */
 } work;
@@ -159,7 +164,7 @@ static void free_work(work *w)
 {
     ferry_i_examples_clear(&w->e);
     ferry_i_matrix_free(w->xt);
-    FERRY_FREE(w->zs, w->shift);
+    FERRY_FREE(w->zs, w->shift, w->on);
 }
 
 /* U and V of the problem by the mode's way. u, v: the start in mode paper (u random, as
@@ -312,14 +317,15 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, work *w, ranke
     const mmltl_options *o = w->o;
     const bool ferry = o->mode == MODE_FERRY;
     const ferry_domain *target = NULL;
-    int64_t *instance = NULL;
+    ferry_rows r = {0};
 
     FERRY_TRY(ferry_i_base_fit(
         ctx, task,
         &(base_wants){.method = "mmltl", .train = TRAIN_SOURCE, .scale = scaling_of(o)},
         &s->b, &w->e));
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    FERRY_TRY(ferry_i_base_query(ctx, &s->b, target, &w->xt, &instance));
+    FERRY_TRY(ferry_i_prepare_part(ctx, s->b.prepared, target, &r));
+    FERRY_MOVE(w->xt, r.x[0]);
     w->y = (ferry_mmltl_labels){.ns = w->e.n,
                                 .m = s->b.k,
                                 .on = w->e.on,
@@ -330,7 +336,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, work *w, ranke
     FERRY_NEW(ctx, s->mean, w->g);
     FERRY_NEW(ctx, s->inv_sd, w->g);
 done:
-    ferry_i_free(instance);
+    ferry_i_rows_clear(&r);
     return st;
 }
 
@@ -346,10 +352,17 @@ static ferry_status ask_gate(ferry_ctx *ctx, const ferry_ranksvm_options *learne
 
     *plain = false;
     if (!o->gate || o->mode != MODE_FERRY || o->kernel != KERNEL_NONE || o->mmd == 1 ||
-        strcmp(o->mu, "auto") != 0 || w->e.n < LEAST_ROWS || w->xt->rows < LEAST_ROWS)
+        strcmp(o->mu, "auto") != 0 || ferry_i_all_rows(w->e.x) < LEAST_ROWS ||
+        ferry_i_all_rows(w->xt) < LEAST_ROWS)
         return FERRY_OK;
     FERRY_PASS(ferry_i_mmltl_shift(ctx, w->e.x, w->xt, &p));
     ferry_i_diag_real(ctx, "shift_p", p);
+    if (p > 0.01 && w->e.x->whole)
+        return ferry_i_fail(
+            ctx, FERRY_ENEEDS,
+            "mmltl: the domains' means do not differ (p = %.2g), and a RankSVM on the "
+            "features takes all rows in one place; --engine mpi runs with gate=no",
+            p);
     if (p > 0.01) {
         FERRY_PASS(ferry_i_mmltl_choose(ctx, learner, w->e.x, &w->y, loss));
         ferry_i_diag_real(ctx, "cv_features", loss[0]);
@@ -369,6 +382,23 @@ static ferry_status fit_plain(ferry_ctx *ctx, const ferry_ranksvm_options *learn
     FERRY_FREE(s->mean, s->inv_sd);
     s->mean = s->inv_sd = NULL;
     return ferry_i_ranked_fit(ctx, learner, w->e.x, NULL, w->e.on, false, s, rep);
+}
+
+/* Latent features, which are few, and labels of all ranks' rows in place of those here. */
+static ferry_status collect_latent(ferry_ctx *ctx, work *w)
+{
+    ferry_status st = FERRY_OK;
+    ferry_block *all = NULL;
+    void *on = NULL;
+
+    FERRY_TRY(ferry_i_block_collect(ctx, w->e.x, w->zs, &all));
+    FERRY_TRY(ferry_i_rows_collect(ctx, w->e.x, (size_t)w->y.m, w->e.on, &on));
+    ferry_i_free(w->zs);
+    FERRY_MOVE(w->zs, all);
+    FERRY_MOVE(w->on, on);
+done:
+    FERRY_FREE(all, on);
+    return st;
 }
 
 /* Data, subspace, latent features on one scale, RankSVM. The target's labels are not looked
@@ -400,7 +430,8 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     else
         FERRY_TRY(kernel_subspace(ctx, &w, m));
 
-    /* Its features on one scale, and the RankSVM on them. */
+    /* Its features on one scale, and the RankSVM on them, which takes the rows of all ranks. */
+    if (w.e.x->whole) FERRY_TRY(collect_latent(ctx, &w));
     ferry_i_mmltl_measure(w.zs, &m->r);
     tell_shift(ctx, &w, &m->r);
     /* latent = plain: measured for the diagnostics, but not applied. */
@@ -410,7 +441,8 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     }
     ferry_i_ranked_standardise(&m->r, w.zs);
     const ferry_matrix z = ferry_i_block_matrix(w.zs);
-    FERRY_TRY(ferry_i_ranked_fit(ctx, &learner, &z, NULL, w.e.on, w.stop, &m->r, rep));
+    FERRY_TRY(ferry_i_ranked_fit(ctx, &learner, &z, NULL, w.on ? w.on : w.e.on, w.stop,
+                                 &m->r, rep));
     FERRY_MOVE(*out, m);
 done:
     free_work(&w);
@@ -429,6 +461,7 @@ const ferry_method ferry_i_method_mmltl = {
     FERRY_OPTIONS(mmltl_opts, mmltl_options),
     .fits = mmltl_fits,
     .fit = mmltl_fit,
+    .spreads = true,
     .predict = ferry_i_mmltl_predict,
     FERRY_STATE(ferry_mmltl_model, ferry_i_mmltl_file, ferry_i_mmltl_model_free),
 };

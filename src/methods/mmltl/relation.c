@@ -11,21 +11,24 @@
 
 /* b (rows x (m + 1)): the labels of the first ns rows, less their share when centre, then
  * one more column that is 1 / ns there. Without centre the share is 0 and the labels stand
- * as they are. Rows beyond ns stay 0. */
-static void fill_labels(const ferry_mmltl_labels *y, ferry_block *b)
+ * as they are. Rows beyond ns stay 0. Where ranks have their own rows of x, ns counts those of all. */
+static ferry_status fill_labels(ferry_ctx *ctx, const ferry_matrix *x,
+                                const ferry_mmltl_labels *y, ferry_block *b)
 {
-    const int64_t ns = y->ns, m = y->m;
+    const int64_t ns = y->ns, m = y->m, all = x->whole ? x->whole : ns;
 
     for (int64_t j = 0; j < m; j++) {
-        int64_t count = 0;
+        double count = 0;
         for (int64_t i = 0; y->centre && i < ns; i++)
             count += y->on[i * m + j];
-        const double share = ns > 0 ? (double)count / (double)ns : 0;
+        FERRY_PASS(ferry_i_sum_rows(ctx, x, 1, &count));
+        const double share = all > 0 ? count / (double)all : 0;
         for (int64_t i = 0; i < ns; i++)
             FERRY_ROW(b, i)[j] = y->on[i * m + j] - share;
     }
     for (int64_t i = 0; i < ns; i++)
-        FERRY_ROW(b, i)[m] = 1 / (double)ns;
+        FERRY_ROW(b, i)[m] = 1 / (double)all;
+    return FERRY_OK;
 }
 
 /* (Xs - mean) Ys' = Xs (Ys - mean)': one product makes G and the source's mean, and a sparse
@@ -44,13 +47,14 @@ ferry_status ferry_i_mmltl_relation(ferry_ctx *ctx, const ferry_matrix *xs,
     FERRY_TRY(ferry_i_block_new(ctx, d, m + 1, &gm));
     FERRY_TRY(ferry_i_block_new(ctx, d, m, g));
     FERRY_TRY(ferry_i_block_new(ctx, d, 1, delta));
-    fill_labels(y, b);
+    FERRY_TRY(fill_labels(ctx, xs, y, b));
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, xs, b, 0, gm));
     FERRY_TRY(ferry_e(ctx)->sums(ctx, xt, FERRY_COLS, 1, (*delta)->data));
     for (int64_t i = 0; i < d; i++) {
         const double mean_s = FERRY_ROW(gm, i)[m];
         /* a target without instances differs in nothing */
-        const double mean_t = xt->rows > 0 ? (*delta)->data[i] / (double)xt->rows : mean_s;
+        const double nt = (double)ferry_i_all_rows(xt);
+        const double mean_t = nt > 0 ? (*delta)->data[i] / nt : mean_s;
         memcpy(FERRY_ROW(*g, i), FERRY_ROW(gm, i), (size_t)m * sizeof *gm->data);
         (*delta)->data[i] = mean_s - mean_t;
     }
@@ -64,9 +68,9 @@ done:
 static ferry_status add_noise(ferry_ctx *ctx, const ferry_matrix *x, double *sum,
                               double *sum2, double *v)
 {
-    const double n = (double)x->rows;
+    const double n = (double)ferry_i_all_rows(x);
 
-    if (x->rows < 2) return FERRY_OK;
+    if (n < 2) return FERRY_OK;
     FERRY_PASS(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 1, sum));
     FERRY_PASS(ferry_e(ctx)->sums(ctx, x, FERRY_COLS, 2, sum2));
     for (int64_t j = 0; j < x->cols; j++)
@@ -155,7 +159,7 @@ ferry_status ferry_i_mmltl_kernel_new(ferry_ctx *ctx, double gamma, const ferry_
     FERRY_TRY(ferry_i_block_new(ctx, n, m + 1, &c));
     FERRY_TRY(ferry_i_block_new(ctx, n, m + 1, &kc));
     FERRY_TRY(ferry_i_small_new(ctx, m + 1, m + 1, &h));
-    fill_labels(y, c); /* C = [Es Ys' | 1_s/ns - 1_t/nt] */
+    FERRY_TRY(fill_labels(ctx, x, y, c)); /* C = [Es Ys' | 1_s/ns - 1_t/nt] */
     for (int64_t i = 0; i < n; i++)
         FERRY_ROW(c, i)[m] = n == ns ? 0 : i < ns ? 1 / (double)ns : -1 / (double)(n - ns);
     FERRY_TRY(ferry_i_kernel_mul(ctx, gamma, x, x, c, kc));

@@ -43,9 +43,9 @@ static ferry_status hop_fits(ferry_ctx *ctx, const ferry_task *task, const void 
                "hop: learner=svm has no probabilities: it goes with targets=hard");
     FERRY_NEED(ctx, !o->gate || o->learner == GP, FERRY_EINVAL,
                "hop: gate=yes goes with learner=gp");
-    FERRY_NEED(
-        ctx, o->learner != GP || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
-        "hop: learner=gp compares all rows with each other, which --engine mpi does not; logreg and svm run with it");
+    FERRY_NEED(ctx, o->learner != GP || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
+               "hop: learner=gp compares all rows with each other, which --engine mpi does "
+               "not; logreg and svm run with it");
 done:
     return st;
 }
