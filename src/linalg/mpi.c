@@ -2,8 +2,8 @@
  *
  * Rank r has its own rows of every data matrix (`whole`) and of blocks that go with these; everything else, features x
  * k and smaller, every rank has. So what works row by row is host's, and what adds up over the rows of a matrix is
- * host's on each rank and then the sum of all: X'B, X'X, sums of columns, coca's products. That is the same bits on every rank, hence so
- * is all that follows from it. Blocks do not know whose rows they are: ferry_i_sum_rows().
+ * host's on each rank and then the sum of all: X'B, X'X, sums of columns, coca's products. That is the same bits on
+ * every rank, hence so is all that follows from it. Blocks do not know whose rows they are: ferry_i_sum_rows().
  *
  * Without ranks, and for whatever is not spread, it is host. */
 #include <assert.h>
