@@ -10,8 +10,9 @@
  * No root is inverted: a singular value of 0 is simply dropped. Each side needs B^-1 M
  * and G alone, by a Cholesky factorisation in samples (by_samples) or in features
  * (by_features), whichever are fewer; then everything is as small as the number of
- * shared classes. Of rows that are spread over ranks the fewer samples are brought together. At ds + dt = 6144, 1495 samples and 65 classes this is a hundred times
+ * shared classes. At ds + dt = 6144, 1495 samples and 65 classes this is a hundred times
  * faster than the dense eigenproblem (tests/oracle/cdspp_dense.c), and equal to 1e-14.
+ * Samples that are spread over ranks are brought together where they are the fewer.
  */
 #include "learn/cdspp.h"
 

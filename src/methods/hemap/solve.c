@@ -303,8 +303,8 @@ done:
 }
 
 /* z (of all rows, new) <- Y W, where y has the rows of x that are here, columns to deviation
- * `want` (0 where there is none); f: what each column was multiplied by. Columns of y have mean 0, so those of z have, and the root mean square is
- * the deviation. */
+ * `want` (0 where there is none); f: what each column was multiplied by. Columns of y have
+ * mean 0, so those of z have, and the root mean square is the deviation. */
 static ferry_status project(ferry_ctx *ctx, const ferry_matrix *x, const ferry_block *y,
                             const ferry_small *w, const double *want, ferry_block **z,
                             double *f)
