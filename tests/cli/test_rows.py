@@ -183,8 +183,10 @@ def test_coca(folder):
     check(folder, task, data, "coca", (4,))
     check(folder, task, data, "coca", (2,), "--set", "weights=qp")
     assert "nearest" in ferry("inspect", "--json", folder + "/r4.ferry").out
-    r = ranks(2, "fit", gen(folder, "embed")[0], "-m", "coca", "-o", folder + "/m.ferry")
-    assert r.code == 2 and r.err.count("ferry: ") == 1 and "coca does not take graphs with --engine mpi" in r.err, r
+    task = gen(folder, "embed", target=101)[0]  # a table and a graph
+    check(folder, task, folder + "/embed/table.csv", "coca", (3,))
+    r = ranks(2, "fit", task, "-m", "coca", "-o", folder + "/m.ferry", "--set", "smooth=1")
+    assert r.code == 2 and r.err.count("ferry: ") == 1 and "coca: graphs alone, and smooth, join" in r.err, r
 
 
 def test_coca_rank_without_rows(folder):

@@ -138,9 +138,13 @@ static ferry_status coca_fits(ferry_ctx *ctx, const ferry_task *task, const void
 
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
     FERRY_NEED(ctx, o.d != 0, FERRY_EINVAL, "coca: d = 0, but it is -1 or at least 1");
-    FERRY_NEED(ctx, t->n_graphs == 0 || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
-               "coca does not take graphs with --engine mpi: they join "
-               "instances of different ranks");
+    FERRY_NEED(
+        ctx,
+        !ferry_i_ranks_split(ctx) ||
+            (t->n_views > 0 && (o.smooth == 0 || t->n_graphs == 0)),
+        FERRY_ENEEDS,
+        "coca: graphs alone, and smooth, join instances of all ranks, which --engine mpi "
+        "does not; views with graphs and smooth=0 run with it");
     FERRY_TRY(ferry_i_embed_fits(ctx, "coca", t, o.d < 0 ? 1 : o.d));
     FERRY_NEED(
         ctx, o.weights != WEIGHTS_LEARNED || o.pairs[0] || has_labels(t), FERRY_ENEEDS,
@@ -259,6 +263,21 @@ static void free_work(work *z)
     ferry_i_matrix_free(z->graph);
 }
 
+/* The rows of W that belong to the instances of this rank. */
+static ferry_status own_rows(ferry_ctx *ctx, ferry_matrix **w)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *own = NULL;
+    int64_t from = 0, to = 0;
+
+    ferry_i_ranks_part(ctx, (*w)->rows, &from, &to);
+    FERRY_TRY(ferry_i_matrix_slice(ctx, *w, from, to - from, &own));
+    ferry_i_matrix_free(*w);
+    *w = own;
+done:
+    return st;
+}
+
 /* W with the graphs' weights. graph_term scales the graphs against the views; of graphs
  * alone a factor changes nothing and is left out. */
 static ferry_status fit_graphs(ferry_ctx *ctx, work *z)
@@ -278,6 +297,7 @@ static ferry_status fit_graphs(ferry_ctx *ctx, work *z)
     }
     FERRY_TRY(
         ferry_i_coca_graphs(ctx, q, z->m, z->scaled, z->o.graphs == GRAPHS_SYM, &z->graph));
+    if (ferry_i_ranks_split(ctx)) FERRY_TRY(own_rows(ctx, &z->graph));
     FERRY_TRY(diag_named(ctx, "graph_weights", t, false, z->wt));
 done:
     return st;

@@ -45,7 +45,7 @@ typedef struct coca_problem {
     const double *f;      /* p: view j counts as f_j X_j; NULL: 1 */
     const double *a;      /* p */
     double b;
-    const ferry_matrix *w; /* W, or NULL */
+    const ferry_matrix *w; /* W: its rows of the m instances; or NULL */
     int64_t q;             /* the graphs that W was made of, where they are at hand: */
     const ferry_matrix *const *graph;
     const double *wt;

@@ -113,9 +113,10 @@ done:
     return st;
 }
 
-/* Negative weights have no real root. */
+/* Negative weights have no real root. Edges to instances of other ranks go another way. */
 static bool packs(const coca_problem *c)
 {
+    if (c->w && c->x[0]->c.x->whole) return false;
     if (c->p > VIEWS) return false;
     for (int64_t j = 0; j < c->p; j++)
         if (c->x[j]->c.x->dense) return false;

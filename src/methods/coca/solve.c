@@ -172,6 +172,20 @@ static void forward(ferry_ctx *ctx, product *o, const ferry_block *u)
     }
 }
 
+/* wt <- W t: edges may lead to any rank's instances, so all t_j are brought together. */
+static ferry_status times_graphs(ferry_ctx *ctx, product *o)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_matrix *x = o->c->x[0]->c.x;
+    ferry_block *all = NULL;
+
+    if (x->whole) FERRY_TRY(ferry_i_block_collect(ctx, x, o->t, &all));
+    ferry_e(ctx)->mul(ctx, 1, o->c->w, all ? all : o->t, 0, o->wt);
+done:
+    ferry_i_block_free(all);
+    return st;
+}
+
 /* (H u)_j = f_j X_j' ((a_j - b) t_j + b s + W t_j). r is what stands in the brackets; own =
  * a_j - b, since s contains t_j. */
 static ferry_status backward(ferry_ctx *ctx, product *o, ferry_block *y)
@@ -180,7 +194,7 @@ static ferry_status backward(ferry_ctx *ctx, product *o, ferry_block *y)
     const coca_problem *c = o->c;
     const int64_t k = y->k, ld = o->ld;
 
-    if (c->w) ferry_e(ctx)->mul(ctx, 1, c->w, o->t, 0, o->wt);
+    if (c->w) FERRY_TRY(times_graphs(ctx, o));
     for (int64_t j = 0, at = 0; j < c->p; at += c->x[j++]->cols) {
         ferry_block yj = {c->x[j]->cols, k, y->data + at * k};
         const double f = c->f ? c->f[j] : 1, own = c->a[j] - c->b;
