@@ -1,48 +1,81 @@
 #!/usr/bin/env python3
-"""hetomtl on streams that change and on streams with rare classes: the numbers of docs/methods/hetomtl.md.
+"""hetomtl on streams that change, have rare classes, learn labels late or go on for long: the numbers of docs/methods/hetomtl.md.
 
-  repro/hetomtl/drift.py [--data DIR] [--ferry PROGRAM] [--seeds N] [--first N] [--modes LIST]
+  repro/hetomtl/drift.py [--data DIR] [--ferry PROGRAM] [--seeds N] [--first N] [--modes LIST] [--only PART,...] [--targets NAME,...]
 
-Office-Caltech targets, 3 rows a class offline, the others in a random order through `ferry stream`, each with its label. Drift: at half time
-every class takes the name of the next one; mistakes in % after it, and how often the sentinel began again. Imbalance: class k keeps a share of 0.65^k of its rows; mistakes in %, and
-the mean over classes of the error of each. Standard library only.
+3 rows a class offline, the others in a random order through `ferry stream`. Mistakes in %, means over the seeds, and how often the sentinel began again. Parts:
+
+  change   Office-Caltech; at half time every class takes the name of the next one: mistakes after it
+  late     the same, a label comes after 50 more rows
+  gradual  the same, but rows of the middle third take the new name with a probability that grows from 0 to 1: mistakes in the last two thirds
+  rare     class k keeps a share of 0.65^k of its rows, no change: mistakes, and the mean over classes of the error of each
+  long     two views of mfeat, 12 newsgroups as embeddings, NUS-WIDE's images, no change: mistakes in all and in the last quarter, also with a basis of 2000
+
+Standard library only.
 """
-import argparse, csv, json, os, random, statistics, subprocess, sys, tempfile
+import argparse, csv, glob, json, os, random, statistics, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import where
 
 TARGETS = {"SURF Amazon": "surf/amazon_SURF_L10.mat", "SURF Caltech": "surf/Caltech10_SURF_L10.mat", "GoogLeNet Amazon": "googlenet1024/amazon.mat"}
 DRIFT = ["SURF Amazon", "GoogLeNet Amazon"]
+LONG = ["mfeat fou", "mfeat zer", "embeddings", "NUS-WIDE images"]
+DELAY = 50
 
 
-def load(o, work, path):
+def table(o, work, what):
+    """The rows of a file that ferry reads, as text."""
+    subprocess.run([o.ferry, "convert", what, work + "/rows.csv", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    with open(work + "/rows.csv") as f:
+        return list(csv.reader(f))[1:]
+
+
+def load(o, work, name):
     """[(class, [feature as text, ...]), ...]"""
-    for variable in ("fts", "labels"):
-        subprocess.run([o.ferry, "convert", "%s/office_caltech10/%s#%s" % (o.data, path, variable), "%s/%s.csv" % (work, variable), "--quiet"],
-                       check=True, stdout=subprocess.DEVNULL)
-    with open(work + "/fts.csv") as f:
-        rows = list(csv.reader(f))[1:]
-    with open(work + "/labels.csv") as f:
-        labels = [cell for line in list(csv.reader(f))[1:] for cell in line]  # a row or a column
+    if name.startswith("mfeat"):
+        with open("%s/mfeat/mfeat-%s.csv" % (o.data, name.split()[1])) as f:
+            return [("c" + row[-1], row[:-1]) for row in list(csv.reader(f))[1:]]
+    if name == "embeddings":
+        files = sorted(glob.glob(o.data + "/minilm_20ng/*.npy"))
+        return [("c%d" % c, row) for c, path in enumerate(files) for row in table(o, work, path)]
+    path, x, y = "%s/nuswide_text_image/multiclass_all_data.mat" % o.data, "#image_fea", "#image_gnd"
+    if name in TARGETS:
+        path, x, y = "%s/office_caltech10/%s" % (o.data, TARGETS[name]), "#fts", "#labels"
+    rows = table(o, work, path + x)
+    labels = [cell for line in table(o, work, path + y) for cell in line]  # a row or a column
     assert len(rows) == len(labels), (len(rows), len(labels))
     return [("c%d" % float(y), x) for y, x in zip(labels, rows)]
 
 
-def play(o, work, mode, few, stream):
-    """Fit on `few`, send `stream`: [(said, truth), ...], how often it began again."""
+def lines_of(stream, delay):
+    """The stream as lines, labels `delay` rows late."""
+    if delay == 0:
+        return "".join('{"x": [%s], "y": "%s"}\n' % (",".join(x), y) for y, x in stream)
+    lines = []
+    for i in range(len(stream) + delay):
+        if i < len(stream):
+            lines.append('{"id": "%d", "x": [%s]}\n' % (i, ",".join(stream[i][1])))
+        if i >= delay:
+            lines.append('{"id": "%d", "y": "%s"}\n' % (i - delay, stream[i - delay][0]))
+    return "".join(lines)
+
+
+def play(o, work, mode, few, stream, delay=0):
+    """Fit on `few`, send `stream`: [(said, truth), ...], how often it began again. mode: as `ferry` or `ferry basis=2000`."""
     with open(work + "/few.csv", "w") as f:
         f.write("class,%s\n" % ",".join("x%d" % j for j in range(len(few[0][1]))))
         f.writelines("%s,%s\n" % (y, ",".join(x)) for y, x in few)
     with open(work + "/task.yaml", "w") as f:
         f.write("task: drift\ngoal: stream\ndomains:\n  - {name: target, role: target, x: few.csv, label: class, labelled: 1.0}\nmethods: [hetomtl]\n")
-    subprocess.run([o.ferry, "fit", work + "/task.yaml", "-m", "hetomtl", "--set", "mode=" + mode, "-o", work + "/m.ferry", "--quiet", "--threads", "1"],
+    settings = [part for option in ("mode=" + mode).split() for part in ("--set", option)]
+    subprocess.run([o.ferry, "fit", work + "/task.yaml", "-m", "hetomtl", *settings, "-o", work + "/m.ferry", "--quiet", "--threads", "1"],
                    check=True, stdout=subprocess.DEVNULL)
-    lines = "".join('{"x": [%s], "y": "%s"}\n' % (",".join(x), y) for y, x in stream)
     with tempfile.TemporaryDirectory(dir=work) as state:
-        done = subprocess.run([o.ferry, "stream", work + "/m.ferry", "--state", state + "/s", "--sync", "off"], input=lines, check=True,
+        done = subprocess.run([o.ferry, "stream", work + "/m.ferry", "--state", state + "/s", "--sync", "off"], input=lines_of(stream, delay), check=True,
                               capture_output=True, text=True)
-    said = [json.loads(line)["prediction"] for line in done.stdout.splitlines()]
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    said = [a["prediction"] for a in answers if "prediction" in a]
     assert len(said) == len(stream), done.stderr
     return [(a, y) for a, (y, _) in zip(said, stream)], done.stderr.count("the stream has changed")
 
@@ -59,38 +92,65 @@ def wrong(pairs):
     return 100 * statistics.mean(a != y for a, y in pairs)
 
 
+def change(o, work, mode, classes, few, stream, rng, delay=0):
+    turned, half = dict(zip(classes, classes[1:] + classes[:1])), len(stream) // 2
+    said, again = play(o, work, mode, few, stream[:half] + [(turned[y], x) for y, x in stream[half:]], delay)
+    return {"after the change": wrong(said[half:])}, again
+
+
+def late(*a):
+    return change(*a, delay=DELAY)
+
+
+def gradual(o, work, mode, classes, few, stream, rng):
+    turned, third = dict(zip(classes, classes[1:] + classes[:1])), len(stream) // 3
+    moved = [(turned[y] if rng.random() < (i - third) / third else y, x) for i, (y, x) in enumerate(stream)]
+    said, again = play(o, work, mode, few, moved)
+    return {"last two thirds": wrong(said[third:]), "last third": wrong(said[2 * third:])}, again
+
+
+def rare(o, work, mode, classes, few, stream, rng):
+    said, again = play(o, work, mode, few, [(y, x) for y, x in stream if rng.random() < 0.65 ** classes.index(y)])
+    each = [wrong([s for s in said if s[1] == c]) for c in classes if any(s[1] == c for s in said)]
+    return {"rare classes": wrong(said), "mean of classes": statistics.mean(each)}, again
+
+
+def long(o, work, mode, classes, few, stream, rng):
+    said, again = play(o, work, mode, few, stream)
+    return {"%d rows" % len(stream): wrong(said), "last quarter": wrong(said[-(len(said) // 4):])}, again
+
+
+PARTS = {"change": (change, DRIFT), "late": (late, DRIFT), "gradual": (gradual, DRIFT), "rare": (rare, list(TARGETS)), "long": (long, LONG)}
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--data", help="else FERRY_DATA, else data, else ../shared/data")
     p.add_argument("--ferry", default="build/release/ferry")
     p.add_argument("--seeds", type=int, default=3)
     p.add_argument("--first", type=int, default=1)
-    p.add_argument("--modes", default="experts ferry")
+    p.add_argument("--modes", default="experts,ferry")
+    p.add_argument("--only", default=",".join(PARTS))
+    p.add_argument("--targets", help="else those of a part")
     o = p.parse_args()
     o.data = os.path.abspath(o.data or where.data("office_caltech10"))
-    for name, path in TARGETS.items():
-        with tempfile.TemporaryDirectory() as work:
-            rows = load(o, work, path)
-            classes = sorted({y for y, _ in rows}, key=lambda y: int(y[1:]))
-            turned = dict(zip(classes, classes[1:] + classes[:1]))
-            for mode in o.modes.split():
-                after, alarms, rare, each, false = [], 0, [], [], 0
-                for seed in range(o.first, o.first + o.seeds):
-                    rng = random.Random("%s %d" % (name, seed))
-                    few, stream = draw(rows, rng)
-                    half = len(stream) // 2
-                    if name in DRIFT:
-                        said, n = play(o, work, mode, few, stream[:half] + [(turned[y], x) for y, x in stream[half:]])
-                        after.append(wrong(said[half:]))
-                        alarms += n
-                    kept = [(y, x) for y, x in stream if rng.random() < 0.65 ** classes.index(y)]
-                    said, n = play(o, work, mode, few, kept)
-                    false += n
-                    rare.append(wrong(said))
-                    each.append(statistics.mean(wrong([s for s in said if s[1] == c]) for c in classes if any(s[1] == c for s in said)))
-                print("%-17s %-8s" % (name, mode) + ("after the change %.1f, began again %d times in %d runs; " % (statistics.mean(after), alarms, o.seeds)
-                      if after else "") + "rare classes %.2f, mean of classes %.2f, began again %d times" % (statistics.mean(rare), statistics.mean(each), false),
-                      flush=True)
+    for part in o.only.split(","):
+        play_it, targets = PARTS[part]
+        for name in o.targets.split(",") if o.targets else targets:
+            with tempfile.TemporaryDirectory() as work:
+                rows = load(o, work, name)
+                classes = sorted({y for y, _ in rows}, key=lambda y: (len(y), y))
+                for mode in o.modes.split(",") + (["ferry basis=2000"] if part == "long" else []):
+                    found, again = {}, 0
+                    for seed in range(o.first, o.first + o.seeds):
+                        rng = random.Random("%s %d" % (name, seed))
+                        few, stream = draw(rows, rng)
+                        numbers, n = play_it(o, work, mode, classes, few, stream, rng)
+                        again += n
+                        for what, value in numbers.items():
+                            found.setdefault(what, []).append(value)
+                    print("%-8s %-17s %-16s " % (part, name, mode) + ", ".join("%s %.2f" % (k, statistics.mean(v)) for k, v in found.items()) +
+                          "; began again %d times in %d runs" % (again, o.seeds), flush=True)
 
 
 main()

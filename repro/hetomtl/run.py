@@ -57,7 +57,7 @@ def write(data, work, name, part, repeats, arriving):
         text += "  - omtlmc: {per_class: 20, horizon: %d}\n    as: omtlmc\n" % rounds
         text += "  - mpa: {average: yes}\n    as: average\n  - mpa: {scale: causal}\n    as: causal\n"
     text += "  - hetomtl: {mode: paper, per_class: 20, horizon: %d}\n    as: paper\n" % rounds
-    text += "  - hetomtl: {mode: experts, per_class: 20}\n    as: experts\n  - hetomtl\n    as: ferry\n"
+    text += "  - hetomtl: {mode: experts, per_class: 20}\n    as: experts\n  - hetomtl: {mode: ferry}\n    as: ferry\n"
     text += "evaluate: {repeats: %d, seed: 1, controls: %s, arriving: %s}\n" % (
         repeats, "quick" if part == "controls" else "none", arriving if part == "few" else "1")
     path = "%s/%s-%s.yaml" % (work, name.replace(">", "-"), part)

@@ -231,50 +231,62 @@ void ferry_i_fleet_add(fleet *f, const fleet_room *room, fleet_row *row)
     row->refs++;
 }
 
-/* n trials of which k came true, at their own rate. */
-static double likelihood(int64_t n, int64_t k)
+/* Log likelihood of n trials of which k came true, at their own rate. */
+static double likelihood(const fleet *f, int64_t n, int64_t k)
 {
-    const double p = (double)k / (double)n;
-
-    return k == 0 || k == n ? 0 : (double)n * (p * log(p) + (1 - p) * log(1 - p));
+    return f->nlogn[k] + f->nlogn[n - k] - f->nlogn[n];
 }
 
-/* Of the newest labels, how many came after the change: that after which the mixture errs
- * more often than before, where two rates explain its mistakes best. Older rows have labels
- * that hold no longer; beginning with them too costs a hundred labels of bad answers. */
-static int64_t changed_since(const fleet *f)
+/* Of the newest labels, how many came after the mixture began to err more often: where two
+ * rates explain its mistakes best. *gain: how much better than one rate does, in units of log;
+ * 0 and all labels where its mistakes have not become more. */
+static int64_t changed_since(const fleet *f, double *gain)
 {
     int64_t wrong = 0, late = 0, since = f->n_past;
-    double best = -INFINITY;
 
+    *gain = 0;
     for (int64_t i = 0; i < f->n_past; i++)
         wrong += f->past[i] > 0;
     for (int64_t n = 1; n < f->n_past; n++) {
         const int64_t rest = f->n_past - n;
         late += f->past[rest] > 0;
         if (n < FLEET_LEAST || late * rest <= (wrong - late) * n) continue;
-        const double now = likelihood(n, late) + likelihood(rest, wrong - late);
-        if (now > best) {
-            best = now;
+        const double now = likelihood(f, n, late) + likelihood(f, rest, wrong - late) -
+                           likelihood(f, f->n_past, wrong);
+        if (now > *gain) {
+            *gain = now;
             since = n;
         }
     }
     return since;
 }
 
-/* One more pair of answers, of the mixture and of the sentinel; true: it is time to begin
- * again. */
-static bool drifted(fleet *f, int32_t said, int32_t sentinel, int32_t y)
+int64_t ferry_i_fleet_since(const fleet *f)
 {
-    int64_t sum = 0, apart = 0;
+    double gain = 0;
+    const int64_t since = changed_since(f, &gain);
 
+    return gain > FLEET_SURE ? since : FLEET_NEW;
+}
+
+/* One more pair of answers, of the mixture and of the sentinel. */
+static void remember(fleet *f, int32_t said, int32_t sentinel, int32_t y)
+{
     if (f->n_past == FLEET_NEW)
         memmove(f->past, f->past + 1, (FLEET_NEW - 1) * sizeof *f->past);
     else
         f->n_past++;
     f->past[f->n_past - 1] =
         said != y && sentinel != y ? FLEET_BOTH : (said != y) - (sentinel != y);
-    for (int64_t i = 0; i < f->n_past; i++) {
+}
+
+/* Whether it is time to begin again. */
+static bool drifted(const fleet *f)
+{
+    const int64_t since = ferry_i_fleet_since(f);
+    int64_t sum = 0, apart = 0;
+
+    for (int64_t i = f->n_past > since ? f->n_past - since : 0; i < f->n_past; i++) {
         if (f->past[i] == FLEET_BOTH) continue;
         sum += f->past[i];
         apart += f->past[i] != 0;
@@ -289,7 +301,7 @@ ferry_status ferry_i_fleet_learn(ferry_ctx *ctx, fleet *f, const ferry_row *x, i
     ferry_status st = FERRY_OK;
     fleet_room *room = &f->room;
     fleet_row *row = NULL;
-    int32_t said[2] = {-1, -1};
+    int32_t said[2]; /* by the mixture and the sentinel, without this label, now */
 
     FERRY_TRY(ferry_i_online_check(ctx, x, f->d, 0, 0));
     /* What the look has left is of this row, or it is made again. */
@@ -306,22 +318,22 @@ ferry_status ferry_i_fleet_learn(ferry_ctx *ctx, fleet *f, const ferry_row *x, i
     double *scores = f->warm;
     if (!known) ferry_i_fleet_ask(f, room);
     room->valid = false;
-    if (votes && votes[2] >= 0) {
+    mixture(f, room->f, f->warm + FLEET * f->k);
+    said[0] = ferry_i_argmax(f->k, f->warm + FLEET * f->k);
+    said[1] = sentinel_says(f, room);
+    if (votes && votes[2] >= 0)
         noted(f, votes, scores);
-        memcpy(said, votes, sizeof said);
-    } else {
+    else
         memcpy(scores, room->f, (size_t)(FLEET * f->k) * sizeof *scores);
-        mixture(f, scores, f->warm + FLEET * f->k);
-        said[0] = votes ? votes[0] : ferry_i_argmax(f->k, f->warm + FLEET * f->k);
-        said[1] = votes ? votes[1] : sentinel_says(f, room);
-    }
     ferry_i_fleet_mix(f, scores, y);
     ferry_i_fleet_add(f, room, row);
     ferry_i_fleet_linear(f, row, room->value, y);
     if (f->z.n >= f->next && f->n < f->m) ferry_i_fleet_refresh(f);
+    remember(f, said[0], said[1], y);
     ferry_i_fleet_newest(f, row, room->near);
-    if (drifted(f, said[0], said[1], y)) {
-        const int64_t since = changed_since(f);
+    if (drifted(f)) {
+        double gain = 0;
+        const int64_t since = changed_since(f, &gain);
         f->alarms++;
         ferry_i_log(ctx, FERRY_WARN,
                     "hetomtl: the stream has changed: begins again from the newest %lld "

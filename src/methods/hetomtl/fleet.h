@@ -15,9 +15,13 @@
  * max(0, w - H^-1 g): a Newton step on the log loss that forgets. A late label uses the
  * scores noted when the row was seen.
  *
- * Drift: a sentinel outside the mix, sr on the newest 100 labels alone. When the mixture has
- * made at least 10 mistakes more than it over the last 100 labels, and three deviations of a
- * fair coin more, everything begins again from those of the rows that came after the change.
+ * Drift: a sentinel outside the mix, sr on the newest 100 labels alone. Once the mixture's
+ * mistakes among them have surely become more from some label on (two rates explain them by 8
+ * units of log likelihood better than one), the sentinel learns from what came since alone,
+ * and only that counts: older labels may hold no longer. When the mixture has made at least
+ * 10 mistakes more than the sentinel, and three deviations of a fair coin more, everything
+ * begins again from the rows after the change. Both are judged by what they say when the label
+ * comes: with late labels what they said earlier would tell of a change too late.
  *
  * The sources give nothing (docs/methods/hetomtl.md) and are not looked at.
  *
@@ -34,6 +38,7 @@ enum { FLEET_UR, FLEET_SR, FLEET_QR, FLEET_S, FLEET_NCM, FLEET_PAVG, FLEET };
 enum { FLEET_RIDGES = 4, FLEET_MAPS = 3, FLEET_NEW = 100, FLEET_MORE = 8 };
 enum { FLEET_LEAST = 10, FLEET_BOTH = 2 }; /* labels to begin again from; see `past` */
 enum { FLEET_BASIS = 5000 };               /* the largest basis */
+enum { FLEET_SURE = 8 }; /* units of log likelihood that mistakes have become more */
 extern const char *const ferry_i_fleet_names[FLEET];
 
 /* A labelled row; the basis and the newest rows share it. Dense rows have no index. Only s is
@@ -86,8 +91,9 @@ typedef struct fleet {
     int64_t n_ring, n_past, alarms, votes;
     /* mixture wrong - sentinel wrong, FLEET_BOTH where both are; the oldest first */
     int64_t past[FLEET_NEW];
-    double *young, *alpha; /* kernels of the ring, sr's; k x FLEET_NEW coefficients */
-    fleet_room room;       /* of the stream */
+    double nlogn[FLEET_NEW + 1]; /* n log n */
+    double *young, *alpha;       /* kernels of the ring, sr's; k x FLEET_NEW coefficients */
+    fleet_room room;             /* of the stream */
 } fleet;
 
 /* ---- rows (fleet_rows.c) ---- */
@@ -157,6 +163,9 @@ ferry_status ferry_i_fleet_see(ferry_ctx *ctx, fleet *f, const ferry_row *x, int
                                double *score, int32_t *votes);
 ferry_status ferry_i_fleet_learn(ferry_ctx *ctx, fleet *f, const ferry_row *x, int32_t y,
                                  const int32_t *votes);
+/* How many of the newest labels the sentinel learns from: all, or those since the mixture
+ * surely errs more often. */
+int64_t ferry_i_fleet_since(const fleet *f);
 void ferry_i_fleet_file(ferry_io *io, fleet *f); /* fleet_file.c */
 
 #endif

@@ -19,6 +19,8 @@ ferry_status ferry_i_fleet_new(ferry_ctx *ctx, int64_t k, int64_t m, fleet *f)
     f->votes = 3 + FLEET * (k + FLEET_MORE);
     for (int i = 0; i < FLEET_MAPS; i++)
         f->h[i] = 1;
+    for (int i = 1; i <= FLEET_NEW; i++)
+        f->nlogn[i] = i * log(i);
     FERRY_NEW(ctx, f->mean, f->d);
     FERRY_NEW(ctx, f->sd, f->d);
     FERRY_NEW(ctx, f->by, f->d);
@@ -221,21 +223,24 @@ static void warm_up(fleet *f)
 
 /* ---- the sentinel ---- */
 
-/* (K + lambda I) alpha = Y over the newest rows. */
+/* (K + lambda I) alpha = Y over the newest rows that hold, `n` of them. */
 static void sentinel(fleet *f)
 {
-    const int64_t n = f->n_ring;
+    const int64_t since = ferry_i_fleet_since(f);
+    const int64_t n = f->n_ring < since ? f->n_ring : since, old = f->n_ring - n;
 
-    memcpy(f->work, f->young, (size_t)(n * FLEET_NEW) * sizeof *f->work);
-    for (int64_t i = 0; i < n; i++)
-        f->work[i * FLEET_NEW + i] += lambda;
+    for (int64_t i = 0; i < n; i++) {
+        double *row = f->work + i * FLEET_NEW;
+        memcpy(row, f->young + (old + i) * FLEET_NEW + old, (size_t)(i + 1) * sizeof *row);
+        row[i] += lambda;
+    }
     ferry_i_lower_cholesky(n, FLEET_NEW, f->work);
     if (f->k > 0) memset(f->alpha, 0, (size_t)(f->k * FLEET_NEW) * sizeof *f->alpha);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = old; i < f->n_ring; i++)
         f->alpha[f->ring[i]->cls * FLEET_NEW + i] = 1;
-    ferry_i_lower_systems(n, FLEET_NEW, f->work, f->k, FLEET_NEW, f->alpha);
+    ferry_i_lower_systems(n, FLEET_NEW, f->work, f->k, FLEET_NEW, f->alpha + old);
     for (int64_t c = 0; c < f->k; c++)
-        ferry_i_lower_solve_t(n, FLEET_NEW, f->work, f->alpha + c * FLEET_NEW);
+        ferry_i_lower_solve_t(n, FLEET_NEW, f->work, f->alpha + c * FLEET_NEW + old);
 }
 
 /* Row i of the ring's kernels from products with the rows before it. */
