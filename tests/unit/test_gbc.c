@@ -548,7 +548,7 @@ static void test_words(void **state)
     const json_t *parts = json_object_get(diag, "parts");
     assert_true(at(parts, "smoothed linear", "loss") < at(parts, "linear", "loss"));
     assert_true(at(parts, "smoothed linear", "loss") < at(parts, "trees", "loss"));
-    assert_true(at(parts, "smoothed linear", "share") > at(parts, "trees", "share"));
+    assert_true(at(parts, "smoothed linear", "share") >= at(parts, "trees", "share"));
     json_decref(diag);
     ferry_prediction *p = NULL, *q = NULL;
     assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("l.ferry")));
@@ -869,17 +869,19 @@ static void test_old_file(void **state)
 }
 
 /* Two parts that are right on a half each share, one that knows nothing is left out, and the
- * mixture is better than either; numbers by least squares. */
+ * mixture is better than either; numbers by least squares; of two that are as good a line gets
+ * a little more. */
 static void test_mix(void **state)
 {
     enum { ROWS = 200 };
     ferry_ctx *ctx = *state;
     static uint8_t labelled[ROWS];
     static double truth[2 * ROWS], p[3][2 * ROWS];
-    const int kind[] = {GBC_TREES, GBC_LINE, GBC_LABELS};
 
-    for (int numbers = 0; numbers < 2; numbers++) {
+    for (int way = 0; way < 3; way++) {
+        const bool numbers = way == 1;
         const int m = numbers ? 1 : 2;
+        const int kind[] = {GBC_TREES, way == 2 ? GBC_LINE : GBC_NEAR, GBC_LABELS};
         const ferry_outputs o = {numbers, m, 1, 0, 1};
         const gbc_problem g = {.n = ROWS, .labelled = labelled};
         const gbc_tuning s = {.outputs = &o, .g = &g, .folds = 2};
@@ -900,12 +902,14 @@ static void test_mix(void **state)
             plan.part[kind[k]].loss = k < 2 ? -0.5 * log(0.9 * 0.5) : -log(0.5);
         }
         assert_ok(ctx, ferry_i_gbc_mix(ctx, &a, &plan));
-        assert_close(plan.part[GBC_TREES].share, numbers ? 0.25 : 0.5, 1e-6);
-        assert_close(plan.part[GBC_LINE].share, numbers ? 0.75 : 0.5, 1e-6);
+        const double first = plan.part[GBC_TREES].share, other = plan.part[kind[1]].share;
+        assert_close(first + other, 1, 1e-12);
+        if (way < 2) assert_close(first, numbers ? 0.25 : 0.5, 1e-6);
+        if (way == 2) assert_true(other > 0.55 && other < 0.75);
         assert_close(plan.part[GBC_LABELS].share, 0, 0);
         double power = 0;
         assert_true(plan.loss < ferry_i_gbc_best_power(&a, p[0], &power));
-        if (!numbers) assert_true(plan.loss <= -log(0.7) + 1e-12); /* or a power of it */
+        if (way == 0) assert_true(plan.loss <= -log(0.7) + 1e-12); /* or a power of it */
     }
 }
 

@@ -234,9 +234,12 @@ done:
     return st;
 }
 
-/* prior <- what the held-out likelihoods alone say, exp(-n loss / 4), to sum 1: with few
- * labels nearly equal for parts that are nearly as good. */
-static void trust(const gbc_answers *a, int64_t parts, const double *loss, double *prior)
+/* prior <- what the held-out likelihoods alone say, exp(-n loss / 2), to sum 1, times what is
+ * believed beforehand: 16 for a plain line, 4 for it self-trained, 1 for the others. A few dozen
+ * labels cannot tell them apart, and the others are the best of many more choices, so that their
+ * losses are small by luck; one that is better by 5.5 units of likelihood overtakes the line. */
+static void trust(const gbc_answers *a, int64_t parts, const int64_t *kind,
+                  const double *loss, double *prior)
 {
     double least = INFINITY, sum = 0, count = 0;
 
@@ -244,8 +247,10 @@ static void trust(const gbc_answers *a, int64_t parts, const double *loss, doubl
         count += a->s->g->labelled[x];
     for (int64_t k = 0; k < parts; k++)
         least = fmin(least, loss[k]);
-    for (int64_t k = 0; k < parts; k++)
-        sum += prior[k] = exp(-count * (loss[k] - least) / 4);
+    for (int64_t k = 0; k < parts; k++) {
+        const double before = kind[k] == GBC_LINE ? 16 : kind[k] == GBC_SELF ? 4 : 1;
+        sum += prior[k] = before * exp(-count * (loss[k] - least) / 2);
+    }
     for (int64_t k = 0; k < parts; k++)
         prior[k] /= sum;
 }
@@ -253,12 +258,12 @@ static void trust(const gbc_answers *a, int64_t parts, const double *loss, doubl
 /* Shares for classes, by EM: share <- mean over x of share p(x) / sum_k share_k p_k(x), p(x)
  * the probability of the label; beside the labels ten more that vote as `trust` says, since
  * forty labels alone give a third to parts that know nothing. (Ten equal votes would too.) */
-static void mix_classes(const gbc_answers *a, int64_t parts, double *const *p,
-                        const double *loss, double *share)
+static void mix_classes(const gbc_answers *a, int64_t parts, const int64_t *kind,
+                        double *const *p, const double *loss, double *share)
 {
     double next[GBC_KINDS], each[GBC_KINDS], prior[GBC_KINDS];
 
-    trust(a, parts, loss, prior);
+    trust(a, parts, kind, loss, prior);
     for (int step = 0; step < 200; step++) {
         double count = 10;
         for (int64_t k = 0; k < parts; k++)
@@ -323,7 +328,7 @@ ferry_status ferry_i_gbc_mix(ferry_ctx *ctx, const gbc_answers *a, gbc_plan *p)
     if (a->s->outputs->numbers)
         FERRY_TRY(mix_numbers(ctx, a, parts, at, share));
     else
-        mix_classes(a, parts, at, loss, share);
+        mix_classes(a, parts, kind, at, loss, share);
     for (int64_t k = 0; k < parts; k++)
         if (share[k] >= 0.05) total += share[k];
     for (int64_t k = 0; k < parts; k++) {
