@@ -548,7 +548,10 @@ static void test_words(void **state)
     const json_t *parts = json_object_get(diag, "parts");
     assert_true(at(parts, "smoothed linear", "loss") < at(parts, "linear", "loss"));
     assert_true(at(parts, "smoothed linear", "loss") < at(parts, "trees", "loss"));
-    assert_true(at(parts, "smoothed linear", "share") >= at(parts, "trees", "share"));
+    /* the lines have it, whichever of them */
+    assert_true(at(parts, "linear", "share") + at(parts, "smoothed linear", "share") +
+                    at(parts, "self-trained linear", "share") >
+                0.95);
     json_decref(diag);
     ferry_prediction *p = NULL, *q = NULL;
     assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("l.ferry")));
