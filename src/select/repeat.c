@@ -100,3 +100,21 @@ double ferry_i_select_score(double q, int64_t m, int64_t hits)
 
     return (40 * mu + (double)hits) / (40 + (double)m);
 }
+
+bool ferry_i_select_denied(int64_t c, int64_t m, int64_t hits)
+{
+    return m >= SELECT_FEW && hits * c < m;
+}
+
+/* The binomial tail from its end; logarithms, since share^m may be too small. */
+bool ferry_i_select_confirmed(int64_t n, int64_t m, int64_t hits, double share)
+{
+    double p = 0, term = (double)m * log(share);
+
+    if (m == 0 || share >= 1) return false;
+    for (int64_t k = m; k >= hits; k--) {
+        p += exp(term);
+        term += log((double)k / (double)(m - k + 1)) + log((1 - share) / share);
+    }
+    return (double)n * p <= 0.05;
+}

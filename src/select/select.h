@@ -154,6 +154,13 @@ double ferry_i_select_error(const double *q, int64_t i, int64_t j, double sd_i,
 /* What ways are ranked by when m of the target's labels are known, of which a label-free
  * fit hits some. */
 double ferry_i_select_score(double q, int64_t m, int64_t hits);
+/* Whether so few of m labels of c classes are hit that they speak against a way; fewer than
+ * SELECT_FEW labels speak against none. */
+enum { SELECT_FEW = 5 };
+bool ferry_i_select_denied(int64_t c, int64_t m, int64_t hits);
+/* Whether chance, which hits each label with probability `share`, hits as many of m in the
+ * best of n ways in less than one case of twenty. */
+bool ferry_i_select_confirmed(int64_t n, int64_t m, int64_t hits, double share);
 /* The lines of a task file's text that describe the domain `name`; "" when they cannot be
  * told from others'. */
 ferry_status ferry_i_select_lines(ferry_ctx *ctx, const char *text, const char *name,
@@ -179,9 +186,12 @@ struct ferry_selection {
     double t;
     int64_t candidates;
     /* by trial */
-    bool trial, told; /* told: the best q is above the floor */
-    int64_t rows, labels;
-    double floor;
+    bool trial, told; /* told: there is a way to recommend */
+    bool confirmed;   /* by the labels; q alone could not tell */
+    int64_t rows, labels, classes;
+    double floor, best; /* best: of the q of ways that no labels deny */
+    int64_t against;  /* place of a way that repeats, too, and gives opposite classes; -1 */
+    double opposite;  /* its kappa with the first */
     ferry_text lines; /* of the recommended bridges, from the task's file */
 };
 /* As a table and as JSON (trial_table.c). */

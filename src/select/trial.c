@@ -14,6 +14,7 @@
 
 #include "core/pool.h"
 #include "linalg/blas.h"
+#include "methods/ttl/settle.h"
 #include "methods/ttl/ttl.h"
 #include "select/select.h"
 
@@ -54,6 +55,7 @@ typedef struct way {
     select_repeat repeat;
     int64_t hits;
     double score;
+    bool denied; /* by the labels that are shown */
 } way;
 
 typedef struct trials {
@@ -434,6 +436,100 @@ static void publish(const ferry_selection *s, const trials *t, const char *sourc
     }
 }
 
+/* The share of the largest class among the labels that the target shows. */
+static double largest_share(const trials *t, int64_t m)
+{
+    const ferry_labels *l = t->target->labels;
+    const int64_t c = ferry_i_ids_count(t->task->names);
+    int64_t most = 0;
+
+    for (int64_t k = 0; l && k < c; k++) {
+        int64_t n = 0;
+        for (int64_t i = 0; i < l->n; i++)
+            n += l->cls[i] == k;
+        most = n > most ? n : most;
+    }
+    return m > 0 ? (double)most / (double)m : 0;
+}
+
+/* Kappa of what two ways say of the target, where both say something. */
+static ferry_status kappa_of(ferry_ctx *ctx, const trials *t, const way *a, const way *b,
+                             int64_t c, double *kappa)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = ferry_domain_id_count(t->target);
+    int32_t *one = NULL, *other = NULL;
+    int64_t both = 0;
+
+    FERRY_NEW(ctx, one, n);
+    FERRY_NEW(ctx, other, n);
+    for (int64_t i = 0; i < n; i++)
+        if (a->label[i] >= 0 && b->label[i] >= 0) {
+            one[both] = a->label[i];
+            other[both++] = b->label[i];
+        }
+    FERRY_TRY(ferry_i_kappa(ctx, both, one, other, c, kappa));
+done:
+    FERRY_FREE(one, other);
+    return st;
+}
+
+/* A way that repeats half as well as the best and gives the target's rows the opposite
+ * classes of the first: names were swapped on one of the two, and nothing but labels tells
+ * on which. */
+static ferry_status opposed(ferry_ctx *ctx, const trials *t, const int64_t *order,
+                            ferry_selection *s)
+{
+    ferry_status st = FERRY_OK;
+    const double least = fmax(s->floor, s->best / 2);
+    const way *first = &t->way[order[0]];
+
+    for (int64_t i = 1; i < t->n && s->against < 0; i++) {
+        const way *w = &t->way[order[i]];
+        double kappa = 0;
+        if (!w->reached || w->repeat.q < s->best / 2) continue;
+        FERRY_TRY(kappa_of(ctx, t, first, w, s->classes, &kappa));
+        if (kappa >= -least) continue;
+        s->against = i;
+        s->opposite = kappa;
+    }
+done:
+    return st;
+}
+
+/* Which of the ordered ways to take, if any: what repeats and is not denied; where nothing
+ * repeats, the first if the labels confirm it. */
+static ferry_status advise(ferry_ctx *ctx, const trials *t, const int64_t *order,
+                           ferry_selection *s)
+{
+    ferry_status st = FERRY_OK;
+    const way *first = &t->way[order[0]];
+    int64_t reached = 0, n = 0;
+
+    s->best = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        reached += t->way[i].reached;
+        if (!t->way[i].denied) s->best = fmax(s->best, t->way[i].repeat.q);
+    }
+    if (s->labels < SELECT_FEW && first->reached) FERRY_TRY(opposed(ctx, t, order, s));
+    s->told = s->best >= s->floor && s->against < 0;
+    s->confirmed = !s->told && s->against < 0 && first->reached &&
+                   ferry_i_select_confirmed(reached, s->labels, first->hits,
+                                            largest_share(t, s->labels));
+    s->told = s->told || s->confirmed;
+    for (int64_t i = 0; s->told && !t->o.one && !s->confirmed && i < t->n; i++) {
+        const way *w = &t->way[order[i]];
+        s->way[i].recommended =
+            w->reached && !w->denied && w->n == 1 && w->repeat.q >= s->best / 2;
+        n += s->way[i].recommended;
+    }
+    /* One way alone, or no single bridge is worth it. */
+    for (int64_t i = 0; s->told && n == 0 && i < t->n; i++)
+        if (!t->way[order[i]].denied) s->way[i].recommended = n++ == 0;
+done:
+    return st;
+}
+
 /* Order, ties, advice. */
 static ferry_status conclude(ferry_ctx *ctx, const trials *t, const char *source,
                              ferry_selection *s)
@@ -441,7 +537,7 @@ static ferry_status conclude(ferry_ctx *ctx, const trials *t, const char *source
     ferry_status st = FERRY_OK;
     const int64_t m = s->labels;
     select_labels *l = NULL;
-    double *q = NULL, best = 0;
+    double *q = NULL;
     int64_t *order = NULL;
 
     FERRY_NEW(ctx, l, t->n);
@@ -450,12 +546,10 @@ static ferry_status conclude(ferry_ctx *ctx, const trials *t, const char *source
     FERRY_NEW(ctx, s->way, t->n);
     for (int64_t i = 0; i < t->n; i++) {
         way *w = &t->way[i];
-        l[i] =
-            (select_labels){w->rows, ferry_i_ids_count(t->task->names), t->o.splits, w->y};
+        l[i] = (select_labels){w->rows, s->classes, t->o.splits, w->y};
         w->score = m > 0 ? ferry_i_select_score(w->repeat.q, m, w->hits) : w->repeat.q;
-        best = fmax(best, w->repeat.q);
+        w->denied = ferry_i_select_denied(s->classes, m, w->hits);
     }
-    s->told = best >= s->floor;
     for (int64_t i = 0; i < t->n; i++) {
         int64_t at = 0;
         for (int64_t j = 0; j < t->n; j++)
@@ -470,20 +564,11 @@ static ferry_status conclude(ferry_ctx *ctx, const trials *t, const char *source
         const double se =
             ferry_i_select_error(q, order[s->n], order[0], w->repeat.sd, top->repeat.sd);
         to->tied = s->n > 0 && w->reached && top->repeat.q - w->repeat.q <= TIED * se;
-        to->recommended = s->told && w->reached &&
-                          (t->o.one ? s->n == 0 : w->n == 1 && w->repeat.q >= best / 2);
     }
+    FERRY_TRY(advise(ctx, t, order, s));
 done:
     FERRY_FREE(l, order, q);
     return st;
-}
-
-/* No bridge alone is worth it: then the first way. */
-static void recommend_first(ferry_selection *s)
-{
-    for (int64_t i = 0; i < s->n; i++)
-        if (s->way[i].recommended) return;
-    if (s->told) s->way[0].recommended = true;
 }
 
 /* The lines of the recommended domains, each once, in order. */
@@ -592,13 +677,14 @@ ferry_status ferry_select_trial(ferry_ctx *ctx, const ferry_task *task,
         FERRY_HAVE(ctx, ferry_i_ids_add(s->names, blank->domains[i]->name, NULL) >= 0);
     FERRY_HAVE(ctx, ferry_i_ids_add(s->names, source.s, NULL) >= 0);
     s->labels = ferry_domain_labels(t.target);
+    s->classes = ferry_i_ids_count(blank->names);
+    s->against = -1;
     FERRY_TRY(try_all(ctx, &t));
     for (int64_t i = 0; i < t.n; i++)
         if (t.way[i].reached) s->rows = t.way[i].rows;
     s->floor = s->rows > 0 ? 4 / sqrt((double)s->rows) : 1;
     FERRY_TRY(conclude(ctx, &t,
                        ferry_i_ids_at(s->names, ferry_i_ids_find(s->names, source.s)), s));
-    recommend_first(s);
     FERRY_TRY(task_lines(ctx, task, s));
     FERRY_MOVE(*out, s);
 done:

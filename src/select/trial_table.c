@@ -48,7 +48,7 @@ static void add_way(const ferry_selection *s, int64_t i, int width, ferry_text *
     if (!w->reached) {
         ferry_i_text_addf(o, "     -%36s %s\n", "",
                           w->leaks > 0 ? "dropped: its rows are the target's own (a leak)"
-                                       : "not reached: no feature in common");
+                                       : "not reached: no view in common");
         return;
     }
     ferry_i_text_addf(o, "  %5.2f +- %.2f", w->q, w->q_sd);
@@ -59,9 +59,11 @@ static void add_way(const ferry_selection *s, int64_t i, int width, ferry_text *
         ferry_i_text_addf(o, "  %lld of %lld right", (long long)w->hits,
                           (long long)s->labels);
     ferry_i_text_addf(o, "%s%s", w->recommended ? "  recommended" : "",
-                      w->below  ? "  below the floor"
-                      : w->tied ? "  tied with the first"
-                                : "");
+                      ferry_i_select_denied(s->classes, s->labels, w->hits)
+                          ? "  denied by the labels"
+                      : w->below ? "  below the floor"
+                      : w->tied  ? "  tied with the first"
+                                 : "");
     if (w->leaks > 0)
         ferry_i_text_addf(o, "  less %lld rows that are the target's own",
                           (long long)w->leaks);
@@ -82,13 +84,36 @@ static void add_advice(const ferry_selection *s, ferry_text *o)
             "what is taken for the same features.\n");
         return;
     }
-    if (!s->told) {
+    if (!s->told && s->against >= 0) {
+        ferry_text one = {0}, other = {0};
+        way_name(&s->way[0], &one);
+        way_name(&s->way[s->against], &other);
+        o->failed = o->failed || one.failed || other.failed;
         ferry_i_text_addf(o,
-                          "Cannot tell: no candidate's labels repeat (the best q is %.2f, "
-                          "chance gives %lld rows up to %.2f). Nothing is recommended.\n",
-                          s->n > 0 ? s->way[0].q : 0, (long long)s->rows, s->floor);
+                          "Cannot tell: %s and %s give the target opposite classes (kappa "
+                          "%.2f); on one of the two the names are swapped. Nothing is "
+                          "recommended; 5 to 10 labels of the target tell which.\n",
+                          one.s ? one.s : "", other.s ? other.s : "", s->opposite);
+        ferry_i_text_free(&one);
+        ferry_i_text_free(&other);
         return;
     }
+    if (!s->told) {
+        ferry_i_text_addf(
+            o,
+            "Cannot tell: no candidate's labels repeat (the best q%s is %.2f, "
+            "chance gives %lld rows up to %.2f). Nothing is recommended.\n",
+            s->labels < SELECT_FEW ? "" : " that the labels do not deny", s->best,
+            (long long)s->rows, s->floor);
+        return;
+    }
+    if (s->confirmed)
+        ferry_i_text_addf(
+            o,
+            "No candidate's labels repeat (the best q is %.2f, chance gives "
+            "%lld rows up to %.2f), but the first way gets more of the labels "
+            "right than chance would.\n",
+            s->best, (long long)s->rows, s->floor);
     for (int64_t i = 0; i < s->n; i++)
         bridges += s->way[i].recommended ? s->way[i].n : 0;
     if (bridges == 0)
@@ -136,7 +161,7 @@ static json_t *number(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-static json_t *way_json(const ferry_way *w)
+static json_t *way_json(const ferry_selection *s, const ferry_way *w)
 {
     json_t *o = json_object(), *via = json_array();
 
@@ -154,6 +179,8 @@ static json_t *way_json(const ferry_way *w)
     (void)json_object_set_new(o, "hits", json_integer(w->hits));
     (void)json_object_set_new(o, "leaks", json_integer(w->leaks));
     (void)json_object_set_new(o, "below_floor", json_boolean(w->below));
+    (void)json_object_set_new(
+        o, "denied", json_boolean(ferry_i_select_denied(s->classes, s->labels, w->hits)));
     (void)json_object_set_new(o, "tied", json_boolean(w->tied));
     (void)json_object_set_new(o, "recommended", json_boolean(w->recommended));
     return o;
@@ -164,7 +191,7 @@ json_t *ferry_i_select_trial_json(const ferry_selection *s)
     json_t *o = json_object(), *ways = json_array(), *names = json_array();
 
     for (int64_t i = 0; i < s->n; i++) {
-        (void)json_array_append_new(ways, way_json(&s->way[i]));
+        (void)json_array_append_new(ways, way_json(s, &s->way[i]));
         for (int64_t k = 0; s->way[i].recommended && k < s->way[i].n; k++)
             (void)json_array_append_new(names, json_string(s->way[i].domain[k]));
     }
@@ -176,6 +203,9 @@ json_t *ferry_i_select_trial_json(const ferry_selection *s)
     (void)json_object_set_new(o, "labels", json_integer(s->labels));
     (void)json_object_set_new(o, "floor", number(s->floor));
     (void)json_object_set_new(o, "told", json_boolean(s->told));
+    (void)json_object_set_new(o, "confirmed", json_boolean(s->confirmed));
+    (void)json_object_set_new(o, "opposed_by",
+                              s->against < 0 ? json_null() : json_integer(s->against + 1));
     (void)json_object_set_new(o, "recommended", names);
     (void)json_object_set_new(o, "lines",
                               s->lines.len > 0 ? json_string(s->lines.s) : json_null());

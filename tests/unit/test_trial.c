@@ -55,9 +55,27 @@ static void test_score(void **state)
     assert_true(ferry_i_select_score(0.9, 10, 0) < ferry_i_select_score(0.6, 10, 10));
 }
 
+/* Five labels may deny a way, fewer none; what chance gives the best of n ways confirms none. */
+static void test_labels(void **state)
+{
+    (void)state;
+    assert_false(ferry_i_select_denied(2, 4, 0));
+    assert_true(ferry_i_select_denied(2, 5, 2));
+    assert_false(ferry_i_select_denied(2, 5, 3));
+    assert_false(ferry_i_select_denied(3, 6, 2));
+    assert_true(ferry_i_select_confirmed(6, 10, 10, 0.5));
+    assert_false(ferry_i_select_confirmed(6, 10, 9, 0.5)); /* 6 x 11 / 1024 */
+    assert_true(ferry_i_select_confirmed(4, 10, 9, 0.5));
+    assert_false(ferry_i_select_confirmed(1, 10, 10, 1));
+    assert_false(ferry_i_select_confirmed(1, 0, 0, 0));
+    assert_true(ferry_i_select_confirmed(6, 3000, 1600, 0.5)); /* 3.7 deviations */
+    assert_false(ferry_i_select_confirmed(6, 3000, 1520, 0.5));
+}
+
 /* ---- a task ---- */
 
 static int rows = 160;
+static double sign = 1; /* of the columns b */
 
 /* Rows of two classes; columns a(skip + 1) .. and b1 .. as asked, `blur` times the noise. */
 static void write_rows(const char *name, int skip, int a, int b, bool labels, double blur)
@@ -75,7 +93,8 @@ static void write_rows(const char *name, int skip, int a, int b, bool labels, do
         if (labels) ferry_i_text_addf(&t, ",%s", i % 2 ? "up" : "down");
         for (int j = 0; j < a + b; j++)
             ferry_i_text_addf(&t, ",%.4f",
-                              z * ((j < a ? skip + j : j - a) % 3 ? 1 : -0.7) +
+                              z * (j < a ? 1 : sign) *
+                                      ((j < a ? skip + j : j - a) % 3 ? 1 : -0.7) +
                                   blur * ferry_i_rng_normal(&rng));
     }
     ferry_i_text_add(&t, "\n");
@@ -184,6 +203,34 @@ static void test_cannot_tell(void **state)
     assert_non_null(strstr(text, "Cannot tell: no candidate's labels repeat"));
     ferry_string_free(text);
     ferry_selection_free(s);
+}
+
+/* One of two bridges swaps the classes: nothing but labels tells which. */
+static void test_opposed(void **state)
+{
+    const char *more[] = {NONE, ", labelled: {per_class: 5}"};
+
+    sign = -1;
+    write_rows("flipped.csv", 0, 6, 6, false, 0.7);
+    sign = 1;
+    for (int i = 0; i < 2; i++) {
+        char *text = NULL, *json = NULL;
+        ferry_selection *s =
+            chosen(*state,
+                   GOOD "  - {name: flipped, role: intermediate, x: flipped.csv, id: id}\n",
+                   more[i]);
+        assert_true(way_of(s, "good")->q > 0.7 && way_of(s, "flipped")->q > 0.7);
+        assert_ok(*state, ferry_selection_table(*state, s, &text));
+        assert_ok(*state, ferry_selection_json(*state, s, &json));
+        assert_true(way_of(s, "good")->recommended == (i == 1));
+        assert_false(way_of(s, "flipped")->recommended);
+        assert_non_null(strstr(text, i ? "denied by the labels"
+                                       : "give the target opposite classes (kappa -0."));
+        assert_non_null(strstr(json, i ? "\"denied\": true" : "\"opposed_by\": 2"));
+        ferry_string_free(text);
+        ferry_string_free(json);
+        ferry_selection_free(s);
+    }
 }
 
 static void test_jobs(void **state)
@@ -313,9 +360,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_golden),
         TEST(test_score),
+        TEST(test_labels),
         TEST(test_finds_the_bridge),
         TEST(test_what_does_not_matter),
         TEST(test_cannot_tell),
+        TEST(test_opposed),
         TEST(test_jobs),
         TEST(test_chain),
         TEST(test_leaks),
