@@ -126,7 +126,8 @@ static void draw(ferry_rng *rng, int64_t d, double sd, double mean[K][3], double
 }
 
 /* A source and a target with the same geometry (or not), three labels of SEEN classes. */
-static ferry_task *task_of(ferry_ctx *ctx, bool same, double xs[N * DS], double xt[N * DT])
+static ferry_task *noisy_task(ferry_ctx *ctx, bool same, double noise, double xs[N * DS],
+                              double xt[N * DT])
 {
     double mean[K][3], other[K][3];
     char ys[N + 1] = {0}, yt[N + 1] = {0};
@@ -138,8 +139,8 @@ static ferry_task *task_of(ferry_ctx *ctx, bool same, double xs[N * DS], double 
             mean[c][h] = 3 * ferry_i_rng_normal(&rng);
             other[c][h] = 3 * ferry_i_rng_normal(&rng);
         }
-    draw(&rng, DS, 0.3, same ? mean : other, xs);
-    draw(&rng, DT, 0.3, mean, xt);
+    draw(&rng, DS, noise, same ? mean : other, xs);
+    draw(&rng, DT, noise, mean, xt);
     for (int64_t i = 0; i < N; i++) {
         ys[i] = (char)('a' + i / EACH);
         yt[i] = i / EACH < SEEN && i % EACH < 3 ? ys[i] : '?';
@@ -149,6 +150,11 @@ static ferry_task *task_of(ferry_ctx *ctx, bool same, double xs[N * DS], double 
     small_classes(ctx, s, ys);
     small_classes(ctx, t, yt);
     return small_task(ctx, FERRY_CLASSIFY, s, t);
+}
+
+static ferry_task *task_of(ferry_ctx *ctx, bool same, double xs[N * DS], double xt[N * DT])
+{
+    return noisy_task(ctx, same, 0.3, xs, xt);
 }
 
 static double right(const ferry_prediction *p, bool missing)
@@ -433,6 +439,38 @@ static void prior_is_checked(void **state)
     ferry_task_free(task);
 }
 
+/* A class with a known share p of K: its odds against any other are p (K - 1) / (1 - p) times as large. */
+static void prior_moves_the_odds(void **state)
+{
+    enum { LAST = K - 1 }; /* without a label */
+    ferry_ctx *ctx = *state;
+    double xs[N * DS], xt[N * DT];
+    ferry_task *task = noisy_task(ctx, true, 2, xs, xt);
+    const ferry_domain *t = ferry_i_task_role(task, FERRY_TARGET, 0);
+    char option[80];
+    int64_t between = 0; /* rows that both classes reach */
+    ferry_prediction *p = fit_predict(ctx, task, "place", "scale=none name=always", t);
+
+    for (int i = 0; i < 3; i++) {
+        static const double share[3] = {1e-6, 1.0 / K, 0.9};
+        const double odds = share[i] * (K - 1) / (1 - share[i]);
+        (void)snprintf(option, sizeof option, "scale=none name=always prior=%c=%.17g",
+                       'a' + LAST, share[i]);
+        ferry_prediction *q = fit_predict(ctx, task, "place", option, t);
+        for (int64_t r = 0; r < N; r++) {
+            const double *a = p->score + r * K, *b = q->score + r * K;
+            for (int64_t c = 0; c < LAST; c++) {
+                assert_close(b[LAST] * a[c], odds * a[LAST] * b[c], 1e-9);
+                between += a[LAST] > 1e-6 && a[c] > 1e-6;
+            }
+        }
+        ferry_prediction_free(q);
+    }
+    assert_true(between > 0);
+    ferry_prediction_free(p);
+    ferry_task_free(task);
+}
+
 static ferry_status fit_once(ferry_ctx *ctx, void *arg)
 {
     ferry_model *m = NULL;
@@ -465,6 +503,7 @@ int main(void)
         TEST(applies_only_with_a_missing_class),
         TEST(three_seen_classes_decide_nothing),
         TEST(prior_is_checked),
+        TEST(prior_moves_the_odds),
         TEST(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
