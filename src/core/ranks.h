@@ -137,6 +137,14 @@ ferry_status ferry_i_ranks_collect(ferry_ctx *ctx, int64_t n, size_t size, const
                                    int64_t *from, int64_t *all, void **out);
 /* What rank 0 has, for all. */
 ferry_status ferry_i_ranks_tell(ferry_ctx *ctx, void *x, int64_t bytes);
+/* out[i], of n_out[i] bytes, goes to rank i; in[i] has room for the n_in[i] that come from there. While rows are spread
+ * alone. */
+ferry_status ferry_i_ranks_trade(ferry_ctx *ctx, const void *const *out,
+                                 const int64_t *n_out, void *const *in,
+                                 const int64_t *n_in);
+/* Items [cut[i], cut[i + 1]) are rank i's; all get all. (size - 1) times their bytes are sent. */
+ferry_status ferry_i_ranks_share(ferry_ctx *ctx, const int64_t *cut, size_t size,
+                                 void *items);
 /* The end of a stretch: whatever befell one rank is what befell all, status and message. */
 ferry_status ferry_i_ranks_agree(ferry_ctx *ctx, ferry_status st);
 /* All but rank 0: the call ended here with st; if that is a failure nobody may wait for us. */

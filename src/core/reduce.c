@@ -426,3 +426,71 @@ void ferry_i_ranks_leave_rows(ferry_ctx *ctx, ferry_status st)
     if (st == FERRY_OK || st == FERRY_ECANCELLED || r->over) return;
     send_verdict(ctx, 0, RANK_FAIL, FERRY_EIO, ctx->message);
 }
+
+/* ---- from everybody to everybody ---- */
+
+/* The lower rank speaks first: nobody waits for one that waits for him. */
+static ferry_status trade_with(ferry_ctx *ctx, int other, const char *out, int64_t n_out,
+                               char *in, int64_t n_in)
+{
+    ferry_status st = FERRY_OK;
+
+    for (int turn = 0; turn < 2; turn++) {
+        const bool speak = (turn == 0) == (ctx->ranks->rank < other);
+        const int64_t n = speak ? n_out : n_in;
+        for (int64_t at = 0; at < n; at += 8 * PIECE) {
+            const int64_t bytes = n - at < 8 * PIECE ? n - at : 8 * PIECE;
+            FERRY_TRY(speak ? give(ctx, other, out + at, bytes)
+                            : await(ctx, other, in + at, bytes));
+        }
+    }
+done:
+    return st;
+}
+
+/* In turn `step` rank r meets rank r xor step, so that all pairs meet once and every rank has one partner at a time. */
+ferry_status ferry_i_ranks_trade(ferry_ctx *ctx, const void *const *out,
+                                 const int64_t *n_out, void *const *in, const int64_t *n_in)
+{
+    ferry_status st = FERRY_OK;
+    const int rank = ctx->ranks->rank, size = ctx->ranks->size;
+    int steps = 1;
+
+    FERRY_TRY(ctx->ranks->broken);
+    while (steps < size)
+        steps *= 2;
+    if (n_out[rank] > 0 && in[rank] != out[rank])
+        memcpy(in[rank], out[rank], (size_t)n_out[rank]);
+    for (int step = 1; step < steps; step++) {
+        const int other = rank ^ step;
+        if (other < size)
+            FERRY_TRY(
+                trade_with(ctx, other, out[other], n_out[other], in[other], n_in[other]));
+    }
+done:
+    return st;
+}
+
+ferry_status ferry_i_ranks_share(ferry_ctx *ctx, const int64_t *cut, size_t size,
+                                 void *items)
+{
+    ferry_status st = FERRY_OK;
+    const int ranks = ctx->ranks->size, rank = ctx->ranks->rank;
+    const void **out = NULL;
+    void **in = NULL;
+    int64_t *n = NULL;
+
+    FERRY_NEW(ctx, out, ranks);
+    FERRY_NEW(ctx, in, ranks);
+    FERRY_NEW(ctx, n, 2 * ranks);
+    for (int i = 0; i < ranks; i++) {
+        in[i] = (char *)items + cut[i] * (int64_t)size;
+        out[i] = (char *)items + cut[rank] * (int64_t)size;
+        n[i] = (cut[rank + 1] - cut[rank]) * (int64_t)size;
+        n[ranks + i] = (cut[i + 1] - cut[i]) * (int64_t)size;
+    }
+    FERRY_TRY(ferry_i_ranks_trade(ctx, out, n, in, n + ranks));
+done:
+    FERRY_FREE(out, in, n);
+    return st;
+}

@@ -325,7 +325,7 @@ static ferry_status run(ferry_ctx *ctx, const ferry_task *task, ferry_model *m,
     if (st == FERRY_OK && ferry_i_ranks_split(ctx)) {
         sent += (double)ctx->ranks->sent;
         st = ferry_i_ranks_sum(ctx, 1, &sent);
-        ferry_i_diag_real(ctx, "ranks", (double)ctx->ranks->size);
+        ferry_i_diag_real(ctx, "mpi_ranks", (double)ctx->ranks->size);
         ferry_i_diag_real(ctx, "bytes_sent", sent);
     }
     ctx->diag = outer;

@@ -82,7 +82,7 @@ static void test_golden(void **state)
     ferry_ctx *ctx = *state;
     json_t *j = json_load_file("tests/golden/mf.json", 0, NULL);
     ferry_task *task = golden_task(ctx, j, 1, 0);
-    rating_data d = {NULL, {NULL, NULL}};
+    rating_data d = {0};
 
     assert_ok(ctx, ferry_i_rating_data(ctx, task, &d));
     compare(ctx, &d.x, j, "eb_bias_sweeps10", 0, 10, 0);
@@ -333,7 +333,7 @@ static void test_features(void **state)
     json_t *j = json_load_file("tests/golden/mf.json", 0, NULL);
     const json_t *want = golden_at(j, "features");
     ferry_task *task = golden_task(ctx, j, 1, 0);
-    rating_data d = {NULL, {NULL, NULL}};
+    rating_data d = {0};
     rating_near *near = NULL;
     int64_t u[48], i[48];
     double f[48 * NEAR_FEATURES];

@@ -147,7 +147,7 @@ static void test_box(void **state)
 /* Rows of text, one digit a rating and a point a hole. */
 static observed cells(ferry_ctx *ctx, int64_t n, int64_t m, const char *const *rows)
 {
-    observed o = {NULL, NULL};
+    observed o = {0};
     int64_t at = 0;
 
     assert_ok(ctx, ferry_i_matrix_csr(ctx, n, m, n * m, &o.x));

@@ -41,7 +41,7 @@ static observed cells(ferry_ctx *ctx, const json_t *x, const json_t *m)
 {
     const int64_t n = rows(x), w = cols(x);
     ferry_matrix *csr = NULL;
-    observed o = {NULL, NULL};
+    observed o = {0};
 
     assert_ok(ctx, ferry_i_matrix_csr(ctx, n, w, n * w, &csr));
     csr->nnz = 0;
@@ -63,7 +63,7 @@ static observed triples(ferry_ctx *ctx, int64_t n, const int *u, const int *i,
 {
     ferry_ids *a = ferry_i_ids_numbers(p), *b = ferry_i_ids_numbers(q);
     ferry_ratings *r = NULL;
-    observed o = {NULL, NULL};
+    observed o = {0};
 
     assert_ok(ctx, ferry_i_ratings_new(ctx, n, a, b, &r));
     for (int64_t e = 0; e < n; e++) {
@@ -366,7 +366,7 @@ static void test_soft(void **state)
     mindtl_soft s;
     const codebook b = {3, 3, (double *)(uintptr_t)r_first};
 
-    ferry_i_mindtl_match(&x, 3, 3, r_first, v);
+    assert_ok(ctx, ferry_i_mindtl_match(ctx, &x, 3, 3, r_first, v));
     assert_memory_equal(v, want_v, sizeof want_v);
     assert_ok(ctx, ferry_i_mindtl_soft_new(ctx, P, Q, 3, 3, &s));
     assert_ok(ctx, ferry_i_mindtl_soft_fit(ctx, &x, &b, v, 5, 1, NULL, &s));

@@ -9,6 +9,7 @@
  * system and the objective never grows; or by stochastic gradient descent (sgd.c). */
 #include <math.h>
 
+#include "core/ranks.h"
 #include "methods/baselines/sgd.h"
 #include "methods/shared/mf_vb.h"
 
@@ -52,7 +53,7 @@ static const ferry_opt mf_opts[] = {
  * system of rank x rank; users are independent, so the engine's ridge_rows takes them in
  * threads. O(ratings rank^2 + (users + items) rank^3) a sweep. */
 
-/* |P|^2, or every row as often as it has ratings. */
+/* |P|^2, or every row as often as it has ratings; p has x's rows. */
 static double penalty(ferry_ctx *ctx, bool weighted, const ferry_matrix *x,
                       const ferry_block *p)
 {
@@ -69,6 +70,18 @@ static double penalty(ferry_ctx *ctx, bool weighted, const ferry_matrix *x,
     return sum;
 }
 
+/* This rank's rows of a block that has all. */
+static ferry_block rows_of(const ferry_block *all, int64_t first, int64_t rows)
+{
+    return (ferry_block){rows, all->k, all->data + first * all->k};
+}
+
+static ferry_status share(ferry_ctx *ctx, const observed *e, bool items, ferry_block *all)
+{
+    return ferry_i_observed_share(ctx, e, items, (size_t)all->k * sizeof *all->data,
+                                  all->data);
+}
+
 /* The objective after the items' half comes with it:
  *   |E|^2 - sum_j <q_j, y_j> + lambda |P|^2,  y_j = sum_i e_ij p_i. */
 static ferry_status als_sweep(ferry_ctx *ctx, const mf_options *opt, const observed *e,
@@ -77,12 +90,17 @@ static ferry_status als_sweep(ferry_ctx *ctx, const mf_options *opt, const obser
     ferry_status st = FERRY_OK;
     const ferry_engine *engine = ferry_e(ctx);
     const bool weighted = opt->ridge == RIDGE_RATING;
+    ferry_block p = rows_of(m->p, ferry_i_observed_user(ctx, e), e->x->rows),
+                q = rows_of(m->q, ferry_i_observed_item(ctx, e), e->xt->rows);
 
-    FERRY_TRY(engine->ridge_rows(ctx, e->x, m->q, opt->lambda, weighted, m->p, NULL));
-    FERRY_TRY(engine->ridge_rows(ctx, e->xt, m->p, opt->lambda, weighted, m->q, gain));
-    *f = squares + opt->lambda * penalty(ctx, weighted, e->x, m->p);
-    for (int64_t j = 0; j < m->q->rows; j++)
+    FERRY_TRY(engine->ridge_rows(ctx, e->x, m->q, opt->lambda, weighted, &p, NULL));
+    FERRY_TRY(share(ctx, e, false, m->p));
+    FERRY_TRY(engine->ridge_rows(ctx, e->xt, m->p, opt->lambda, weighted, &q, gain));
+    FERRY_TRY(share(ctx, e, true, m->q));
+    *f = squares + opt->lambda * penalty(ctx, weighted, e->x, &p);
+    for (int64_t j = 0; j < q.rows; j++)
         *f -= gain[j];
+    FERRY_TRY(ferry_i_observed_sum(ctx, e, 1, f));
 done:
     return st;
 }
@@ -140,7 +158,7 @@ static ferry_status work_new(ferry_ctx *ctx, const mf_options *opt, const observ
 
     ferry_i_rng_for(ctx, &rng, "mf");
     ferry_i_fill_normal(m->q, &rng);
-    w->squares = ferry_i_matrix_norm2(e->x);
+    w->squares = ferry_i_matrix_norm2(e->x); /* of this rank's ratings */
     w->s = w->squares > 0 ? sqrt(w->squares / (double)e->x->nnz) : 1;
     if (opt->solver == SOLVER_ALS) {
         FERRY_NEW(ctx, w->gain, m->q->rows);
@@ -200,7 +218,12 @@ done:
 
 static ferry_status mf_fits(ferry_ctx *ctx, const ferry_task *task, const void *options)
 {
-    (void)options;
+    const mf_options *o = options;
+
+    if (o->solver == SOLVER_SGD && ferry_i_ranks_split(ctx))
+        return ferry_i_fail(
+            ctx, FERRY_ENEEDS,
+            "mf: solver=sgd goes from rating to rating, which does not run with --engine mpi; als, vb and vb-diagonal do");
     return ferry_i_rating_fits(ctx, "mf", task);
 }
 
@@ -210,13 +233,13 @@ static ferry_status fit_ridge(ferry_ctx *ctx, rating_data *d, const mf_options *
                               rating_model **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
-    observed e = {NULL, NULL};
+    observed e = {0};
     rating_model *m = NULL;
 
-    FERRY_TRY(ferry_i_rating_model_new(ctx, d->r, opt->rank, out));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, d->r, &d->x, opt->rank, out));
     m = *out;
     FERRY_TRY(ferry_i_bias(ctx, &d->x, opt->bias, 10, &m->mu, m->a, m->b));
-    ferry_i_bias_residuals(d->x.x, m->mu, m->a, m->b, d->x.x->value);
+    ferry_i_bias_residuals(ctx, &d->x, m->mu, m->a, m->b, d->x.x->value);
     FERRY_TRY(ferry_i_observed_with(ctx, &d->x, d->x.x->value, &e));
     FERRY_TRY(sweeps(ctx, opt, &e, m, rep));
     m->shrink_a = m->shrink_b = opt->bias;
@@ -244,12 +267,12 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
                            void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
-    rating_data d = {NULL, {NULL, NULL}};
+    rating_data d = {0};
     rating_model *m = NULL;
 
     *state = NULL;
     FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
-    const mf_options o = settled(options, d.x.x->nnz);
+    const mf_options o = settled(options, ferry_i_observed_count(&d.x));
     FERRY_TRY(o.solver == SOLVER_VB
                   ? ferry_i_mf_vb(ctx, &d, o.rank, o.sweeps, &m, NULL, rep)
               : o.solver == SOLVER_DIAGONAL
@@ -267,6 +290,7 @@ const ferry_method ferry_i_method_mf = {
     .summary = "biased matrix factorisation of the target's ratings",
     .reference = "Koren, Bell and Volinsky, Matrix Factorization Techniques, Computer 2009",
     .kind = FERRY_KIND_BASELINE,
+    .spreads = true,
     .goals = FERRY_RATE,
     .needs = FERRY_NEED_RATINGS,
     FERRY_OPTIONS(mf_opts, mf_options),

@@ -12,7 +12,7 @@ static ferry_status stack_fit(ferry_ctx *ctx, const ferry_task *task, const void
                               void **state, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
-    rating_data d = {NULL, {NULL, NULL}};
+    rating_data d = {0};
     rating_model *m = NULL;
 
     (void)options;

@@ -102,9 +102,9 @@ ferry_status ferry_i_mindtl_polish(ferry_ctx *ctx, const observed *x, int64_t k,
         memcpy(before, u, (size_t)n * sizeof *u);
         memcpy(before + n, v, (size_t)m * sizeof *v);
         FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
-        FERRY_TRY(ferry_i_mindtl_assign(ctx, x->x, false, 1, &part, 0, &one, false, false));
+        FERRY_TRY(ferry_i_mindtl_assign(ctx, x, false, 1, &part, 0, &one, false, false));
         FERRY_TRY(ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
-        FERRY_TRY(ferry_i_mindtl_assign(ctx, x->xt, true, 1, &part, 0, &one, false, false));
+        FERRY_TRY(ferry_i_mindtl_assign(ctx, x, true, 1, &part, 0, &one, false, false));
         if (memcmp(before, u, (size_t)n * sizeof *u) == 0 &&
             memcmp(before + n, v, (size_t)m * sizeof *v) == 0)
             break; /* nothing moved */

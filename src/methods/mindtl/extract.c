@@ -71,7 +71,7 @@ ferry_status ferry_i_mindtl_full_block(ferry_ctx *ctx, const observed *x, observ
     int32_t *keep = ferry_i_calloc(n + m, sizeof *keep), l = 0;
     shrinking s = {n, m, count, count + n, keep, keep + n};
 
-    *out = (observed){NULL, NULL};
+    *out = (observed){0};
     FERRY_HAVE(ctx, count && keep);
     for (int64_t i = 0; i < n; i++)
         s.row[i] = x->x->start[i + 1] - x->x->start[i];
@@ -101,7 +101,7 @@ ferry_status ferry_i_mindtl_fill(ferry_ctx *ctx, const observed *x, observed *ou
     const int64_t n = x->x->rows, m = x->x->cols;
     ferry_matrix *t = NULL;
 
-    *out = (observed){NULL, NULL};
+    *out = (observed){0};
     FERRY_NEED(ctx, n <= MOST_CELLS / (m > 0 ? m : 1), FERRY_ENEEDS,
                "dc-onmtf fills all %lld x %lld cells of a source, which are more than %d: "
                "use fewer by `most`",

@@ -52,7 +52,7 @@ static ferry_status learn_source(ferry_ctx *ctx, const ferry_domain *d,
 {
     ferry_status st = FERRY_OK;
     ferry_ratings *r = NULL;
-    observed x = {NULL, NULL}, y = {NULL, NULL};
+    observed x = {0}, y = {0};
     ferry_rng rng;
     char use[48];
 
@@ -80,7 +80,7 @@ ferry_status ferry_i_mindtl_ferry(ferry_ctx *ctx, const ferry_task *task,
 {
     ferry_status st = FERRY_OK;
     const char *name[STACK_MOST_SOURCES];
-    rating_data d = {NULL, {NULL, NULL}};
+    rating_data d = {0};
     stack_sources s = {.n = sources};
     rating_model *m = NULL;
 

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "core/ranks.h"
 #include "learn/learn.h"
 
 static const ferry_opt mindtl_opts[] = {CODEBOOK_OPTS_ALL};
@@ -44,6 +45,10 @@ static ferry_status mindtl_fits(ferry_ctx *ctx, const ferry_task *task, const vo
     const codebook_options *o = options;
     const int64_t sources = sources_used(task, o);
 
+    FERRY_NEED(
+        ctx, o->mode != MODE_FERRY || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
+        "%s: mode=ferry asks the neighbours of all users, which does not run with --engine mpi; mode=soft and mode=paper do",
+        name_of(o));
     FERRY_TRY(ferry_i_rating_fits(ctx, name_of(o), task));
     FERRY_NEED(ctx, sources <= FERRY_SIMPLEX_MOST, FERRY_ENEEDS,
                "%s takes at most %d sources; this task has %lld", name_of(o),
@@ -167,7 +172,7 @@ static ferry_status fit_codebooks(ferry_ctx *ctx, const ferry_task *task,
     ferry_status st = FERRY_OK;
     codebook_options o = *options;
     const int64_t sources = sources_used(task, &o), seen = sources_seen(task, &o);
-    rating_data d = {NULL, {NULL, NULL}};
+    rating_data d = {0};
     codebook *book = NULL;
     const char **name = NULL;
     double *w = NULL, *rmse = NULL;
@@ -185,7 +190,7 @@ static ferry_status fit_codebooks(ferry_ctx *ctx, const ferry_task *task,
 
     /* The sources' patterns (algorithm 1); the nearest first, if that is wanted. */
     FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
-    mindtl_problem p = {&o, d.r, seen, book, &run};
+    mindtl_problem p = {&o, d.r, &d.x, seen, book, &run};
     FERRY_TRY(make_books(ctx, task, &p, book));
     if (o.order == ORDER_NEAREST && seen > 1) FERRY_TRY(by_distance(ctx, &p, name, book));
 
@@ -223,6 +228,7 @@ const ferry_method ferry_i_method_mindtl = {
         "He et al., Robust Transfer Learning for Cross-domain Collaborative Filtering "
         "Using Multiple Rating Patterns Approximation, WSDM 2018",
     .kind = FERRY_KIND_TRANSFER,
+    .spreads = true,
     .control = "shuffled-codebook",
     .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
     CODEBOOK_METHOD(mindtl_opts, mindtl_fits, mindtl_fit),

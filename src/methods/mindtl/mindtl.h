@@ -134,10 +134,10 @@ ferry_status ferry_i_mindtl_lambda(ferry_ctx *ctx, codebook_weights solver,
                                    double theta, int64_t steps, double *lambda);
 
 /* label[i] = argmin_c sum_j (e_ij - lambda R[c, other(j)])^2 over the entries of row i,
- * where e is x less the other parts. Columns: transposed = true, x is X'. `joint` false:
+ * where e is x less the other parts. Columns: transposed = true, rows of X'. `joint` false:
  * e is x. fill: rows without entries go to the most populous group, else they stay.
  * O(nnz + p k l). */
-ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const ferry_matrix *x, bool transposed,
+ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const observed *x, bool transposed,
                                    int64_t parts, mindtl_part *part, int64_t at,
                                    const double *lambda, bool joint, bool fill);
 
@@ -158,8 +158,8 @@ ferry_status ferry_i_mindtl_reconstruct(ferry_ctx *ctx, const observed *x,
                                         int64_t *iters, double *f);
 /* v(j): the column of R whose mean is nearest to the item's mean, which 5 ratings of the
  * mean of all shrink. */
-void ferry_i_mindtl_match(const observed *x, int64_t k, int64_t l, const double *r,
-                          int32_t *v);
+ferry_status ferry_i_mindtl_match(ferry_ctx *ctx, const observed *x, int64_t k, int64_t l,
+                                  const double *r, int32_t *v);
 
 /* ---- target: soft groups (soft.c) ---- */
 
@@ -187,6 +187,7 @@ ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, const co
 typedef struct mindtl_problem {
     const codebook_options *o;
     const ferry_ratings *r; /* the target's, sorted */
+    const observed *x;      /* ... as a matrix */
     int64_t sources;
     const codebook *book; /* o->copies of each source after one another */
     mindtl_run *run;

@@ -77,7 +77,7 @@ static ferry_status model_for(ferry_ctx *ctx, const mindtl_problem *p, bool soft
         l[s] = p->book[s].l;
         rank += l[s];
     }
-    FERRY_TRY(ferry_i_rating_model_new(ctx, p->r, rank, &m));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, p->r, p->x, rank, &m));
     FERRY_TRY(ferry_i_rating_model_parts(ctx, m, n, k, l, soft));
     FERRY_MOVE(*out, m);
 done:
@@ -91,12 +91,11 @@ done:
 static void lay_out(const mindtl_problem *p, const observed *x, int32_t *label,
                     mindtl_part *part)
 {
-    const int64_t each = x->x->rows + x->x->cols;
+    const int64_t users = x->xt->cols, each = users + x->x->cols;
 
     for (int64_t s = 0; s < p->sources; s++) {
         int32_t *u = label + s * each;
-        part[s] =
-            (mindtl_part){p->book[s].k, p->book[s].l, p->book[s].r, u, u + x->x->rows};
+        part[s] = (mindtl_part){p->book[s].k, p->book[s].l, p->book[s].r, u, u + users};
     }
 }
 
@@ -113,7 +112,7 @@ static ferry_status best_start(ferry_ctx *ctx, const mindtl_problem *p, const ob
     ferry_status st = FERRY_OK;
     const codebook_options *o = p->o;
     const mindtl_target how = {(codebook_weights)o->lambda, true, o->iters, 1e-9, p->run};
-    const int64_t n = p->sources, q = x->x->cols, size = n * (x->x->rows + q);
+    const int64_t n = p->sources, q = x->x->cols, size = n * (x->xt->cols + q);
     double *now = NULL;
     ferry_rng rng;
 
@@ -126,7 +125,7 @@ static ferry_status best_start(ferry_ctx *ctx, const mindtl_problem *p, const ob
         lay_out(p, x, label + size, part);
         for (int64_t s = 0; s < n; s++) {
             const mindtl_part *a = &part[s];
-            if (t == 0) ferry_i_mindtl_match(x, a->k, a->l, a->r, a->v);
+            if (t == 0) FERRY_TRY(ferry_i_mindtl_match(ctx, x, a->k, a->l, a->r, a->v));
             for (int64_t j = 0; t > 0 && j < q; j++)
                 a->v[j] = (int32_t)ferry_i_rng_below(&rng, (uint64_t)a->l);
         }
@@ -156,7 +155,7 @@ ferry_status ferry_i_mindtl_fit_hard(ferry_ctx *ctx, const mindtl_problem *p,
 
     *out = NULL;
     FERRY_NEW(ctx, part, p->sources);
-    FERRY_NEW(ctx, label, 2 * p->sources * (x->x->rows + x->x->cols));
+    FERRY_NEW(ctx, label, 2 * p->sources * (x->xt->cols + x->x->cols));
     FERRY_TRY(best_start(ctx, p, x, part, label, w, rep));
     FERRY_TRY(model_for(ctx, p, false, &m));
     FERRY_TRY(hard_model(ctx, p->sources, part, w, m));
@@ -184,14 +183,16 @@ static ferry_status fit_parts(ferry_ctx *ctx, const mindtl_problem *p, const obs
     const codebook_options *o = p->o;
     double *rest = NULL, s2 = 0;
     int32_t *v = NULL;
-    observed e = {NULL, NULL};
+    observed e = {0};
 
     FERRY_NEW(ctx, rest, x->x->nnz);
     FERRY_NEW(ctx, v, x->x->cols);
     FERRY_TRY(ferry_i_bias(ctx, x, o->bias, 10, &m->mu, m->a, m->b));
-    ferry_i_bias_residuals(x->x, m->mu, m->a, m->b, rest);
+    ferry_i_bias_residuals(ctx, x, m->mu, m->a, m->b, rest);
     FERRY_TRY(ferry_i_observed_with(ctx, x, rest, &e));
-    s2 = ferry_i_matrix_norm2(e.x) / (double)e.x->nnz;
+    s2 = ferry_i_matrix_norm2(e.x);
+    FERRY_TRY(ferry_i_observed_sum(ctx, &e, 1, &s2));
+    s2 /= (double)ferry_i_observed_count(&e);
     for (int64_t s = 0; s < p->sources * o->copies; s++) {
         const codebook *b = &p->book[s];
         char use[64];
@@ -253,7 +254,7 @@ static ferry_status fit_all(ferry_ctx *ctx, const mindtl_problem *p, const obser
     *out = NULL;
     FERRY_NEW(ctx, soft, n);
     for (int64_t s = 0; s < n; s++)
-        FERRY_TRY(ferry_i_mindtl_soft_new(ctx, x->x->rows, x->x->cols, p->book[s].k,
+        FERRY_TRY(ferry_i_mindtl_soft_new(ctx, x->xt->cols, x->x->cols, p->book[s].k,
                                           p->book[s].l, &soft[s]));
     FERRY_TRY(model_for(ctx, p, true, &m));
     m->shrink_a = m->shrink_b = p->o->bias;
@@ -314,11 +315,11 @@ static void added(const mindtl_problem *p, const rating_model *m, int64_t user,
     }
 }
 
-/* Ratings held out: their number and places in p->r, and all the others. `rest` has the
+/* Ratings held out: how many of all there are, this rank's and their places in p->r, and all the others. `rest` has the
  * same users and items as all: labels and rows keep their places. */
 typedef struct held {
-    int64_t n, *at;
-    observed rest; /* empty when n is 0 */
+    int64_t all, n, *at;
+    observed rest; /* empty when `all` is 0 */
 } held;
 
 static void held_clear(held *h)
@@ -329,26 +330,33 @@ static void held_clear(held *h)
 
 /* A share of all ratings, whoever's they are. Sorted ratings and a stream of random
  * numbers of its own: the same ones for every source. share 0, or too few ratings for one:
- * n = 0 and nothing is left out. */
-static ferry_status hold_out(ferry_ctx *ctx, const ferry_ratings *r, double share, held *h)
+ * none is held out and nothing is left out. */
+static ferry_status hold_out(ferry_ctx *ctx, const observed *x, double share, held *h)
 {
     ferry_status st = FERRY_OK;
-    ferry_ratings *rest = NULL;
+    const int64_t all = ferry_i_observed_count(x), own = x->x->nnz;
+    uint8_t *out = NULL;
+    int64_t before = 0;
     ferry_rng rng;
 
-    FERRY_NEW(ctx, h->at, r->n);
-    for (int64_t e = 0; e < r->n; e++)
+    FERRY_NEW(ctx, h->at, all);
+    for (int64_t e = 0; e < all; e++)
         h->at[e] = e;
     ferry_i_rng_for(ctx, &rng, "mindtl/hold");
-    ferry_i_rng_shuffle(&rng, r->n, h->at);
-    h->n = (int64_t)floor(share * (double)r->n);
-    if (h->n == 0) goto done;
-    FERRY_TRY(ferry_i_ratings_copy(ctx, r, &rest));
-    for (int64_t e = 0; e < h->n; e++)
-        rest->value[h->at[e]] = NAN;
-    FERRY_TRY(ferry_i_observed_new(ctx, rest, 1, 0, &h->rest));
+    ferry_i_rng_shuffle(&rng, all, h->at);
+    h->all = (int64_t)floor(share * (double)all);
+    if (h->all == 0) goto done;
+    FERRY_NEW(ctx, out, own);
+    FERRY_TRY(ferry_i_observed_before(ctx, x, &before));
+    for (int64_t e = 0; e < h->all; e++) {
+        const int64_t at = h->at[e] - before;
+        if (at < 0 || at >= own) continue;
+        h->at[h->n++] = at;
+        out[at] = 1;
+    }
+    FERRY_TRY(ferry_i_observed_part(ctx, x, out, 1, &h->rest));
 done:
-    ferry_i_ratings_free(rest);
+    ferry_i_free(out);
     return st;
 }
 
@@ -376,11 +384,14 @@ static ferry_status weigh(ferry_ctx *ctx, const mindtl_problem *p, const held *h
         added(p, m, i, j, z);
         for (int64_t s = 0; s < p->sources; s++) { /* c = Z rest, G = Z Z' */
             c[s] += z[s] * rest;
-            rmse[s] += (rest - z[s]) * (rest - z[s]) / (double)h->n;
+            rmse[s] += (rest - z[s]) * (rest - z[s]) / (double)h->all;
             for (int64_t t = 0; t < p->sources; t++)
                 FERRY_AT(g, s, t) += z[s] * z[t];
         }
     }
+    FERRY_TRY(ferry_i_observed_sum(ctx, p->x, p->sources, c));
+    FERRY_TRY(ferry_i_observed_sum(ctx, p->x, p->sources, rmse));
+    FERRY_TRY(ferry_i_observed_sum(ctx, p->x, p->sources * p->sources, g->data));
     ferry_i_mindtl_box(g, c, 1.5, w);
     for (int64_t s = 0; s < p->sources; s++)
         rmse[s] = sqrt(rmse[s]);
@@ -402,12 +413,12 @@ ferry_status ferry_i_mindtl_fit_soft(ferry_ctx *ctx, const mindtl_problem *p,
     rating_model *m = NULL;
 
     *out = NULL;
-    FERRY_TRY(hold_out(ctx, p->r, p->o->hold, &h));
+    FERRY_TRY(hold_out(ctx, x, p->o->hold, &h));
     for (int64_t s = 0; s < p->sources; s++) {
-        w[s] = h.n > 0; /* nothing held out: the biases alone */
+        w[s] = h.all > 0; /* nothing held out: the biases alone */
         rmse[s] = NAN;
     }
-    if (h.n > 0) {
+    if (h.all > 0) {
         FERRY_TRY(fit_all(ctx, p, &h.rest, w, &m));
         FERRY_TRY(weigh(ctx, p, &h, m, w, rmse));
         ferry_i_rating_model_free(m);
@@ -437,13 +448,13 @@ ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p, d
     rating_model *m = NULL;
 
     o.lambda = LAMBDA_SIMPLEX;
-    FERRY_TRY(hold_out(ctx, r, fmax(o.hold, 0.1), &h));
+    FERRY_TRY(hold_out(ctx, p->x, fmax(o.hold, 0.1), &h));
     for (int64_t s = 0; s < p->sources; s++) {
-        const mindtl_problem alone = {&o, r, 1, p->book + s * o.copies, p->run};
+        const mindtl_problem alone = {&o, r, p->x, 1, p->book + s * o.copies, p->run};
         ferry_fit_info unused = {.stop = FERRY_STOP_DONE};
         double one = 1, sum = 0;
         rmse[s] = NAN;
-        if (h.n == 0) continue;
+        if (h.all == 0) continue;
         if (o.mode == MODE_PAPER)
             FERRY_TRY(ferry_i_mindtl_fit_hard(ctx, &alone, &h.rest, &one, &m, &unused));
         else
@@ -453,7 +464,8 @@ ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p, d
             const double d = ferry_i_rating_at(m, r->user[at], r->item[at]) - r->value[at];
             sum += d * d;
         }
-        rmse[s] = sqrt(sum / (double)h.n);
+        FERRY_TRY(ferry_i_observed_sum(ctx, p->x, 1, &sum));
+        rmse[s] = sqrt(sum / (double)h.all);
         ferry_i_rating_model_free(m);
         m = NULL;
     }

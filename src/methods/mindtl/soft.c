@@ -73,16 +73,25 @@ done:
 
 /* p(c | i) prop pi_c exp(-cost_ic / (2 sigma2)) for every row i; then pi_c <- mean of
  * them. A row without ratings has cost 0 everywhere and gets pi. */
-static void posterior(const ferry_block *cost, double sigma2, double *pi, ferry_block *p)
+static ferry_status posterior(ferry_ctx *ctx, const observed *o, bool items,
+                              const ferry_block *cost, double sigma2, double *pi,
+                              ferry_block *p)
 {
-    for (int64_t i = 0; i < p->rows; i++)
-        ferry_i_rating_posterior(p->k, FERRY_ROW(cost, i), pi, sigma2, FERRY_ROW(p, i));
+    const int64_t first =
+        items ? ferry_i_observed_item(ctx, o) : ferry_i_observed_user(ctx, o);
+
+    for (int64_t i = 0; i < cost->rows; i++)
+        ferry_i_rating_posterior(p->k, FERRY_ROW(cost, i), pi, sigma2,
+                                 FERRY_ROW(p, first + i));
+    FERRY_PASS(
+        ferry_i_observed_share(ctx, o, items, (size_t)p->k * sizeof *p->data, p->data));
     for (int64_t c = 0; c < p->k; c++) {
         double sum = 0;
         for (int64_t i = 0; i < p->rows; i++)
             sum += FERRY_ROW(p, i)[c];
         pi[c] = sum / (double)p->rows + 1e-9; /* a group may come back */
     }
+    return FERRY_OK;
 }
 
 /* cost (but for a constant of the row) given the other side's posteriors; r1, r2 are R
@@ -129,7 +138,7 @@ ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, const co
     const int64_t k = b->k, l = b->l;
     ferry_small *r1 = NULL, *r2 = NULL;
     side users = {NULL}, items = {NULL};
-    const double squares = ferry_i_matrix_norm2(x->x);
+    const int64_t n = ferry_i_observed_count(x);
 
     FERRY_TRY(ferry_i_small_new(ctx, k, l, &r1));
     FERRY_TRY(ferry_i_small_new(ctx, k, l, &r2));
@@ -142,13 +151,15 @@ ferry_status ferry_i_mindtl_soft_fit(ferry_ctx *ctx, const observed *x, const co
     start(v, s2, s);
     for (int64_t t = 0; t < iters; t++) {
         costs(ctx, &users, s->pv, r1, r2, true);
-        posterior(users.cost, s->sigma2, s->pi_u, s->pu);
+        FERRY_TRY(posterior(ctx, x, false, users.cost, s->sigma2, s->pi_u, s->pu));
         costs(ctx, &items, s->pu, r1, r2, false);
-        posterior(items.cost, s->sigma2, s->pi_v, s->pv);
-        /* sigma2 = E |x - R|^2 / nnz; cost left out |x|^2 */
-        s->sigma2 = (squares + ferry_e(ctx)->dot(ctx, s->pv, items.cost)) /
-                    (double)(x->x->nnz > 0 ? x->x->nnz : 1);
-        s->sigma2 = fmax(s->sigma2, 1e-12);
+        FERRY_TRY(posterior(ctx, x, true, items.cost, s->sigma2, s->pi_v, s->pv));
+        /* sigma2 = E |x - R|^2 / n; cost left out |x|^2 */
+        const ferry_block own = {items.cost->rows, l,
+                                 s->pv->data + ferry_i_observed_item(ctx, x) * l};
+        s->sigma2 = ferry_i_matrix_norm2(x->x) + ferry_e(ctx)->dot(ctx, &own, items.cost);
+        FERRY_TRY(ferry_i_observed_sum(ctx, x, 1, &s->sigma2));
+        s->sigma2 = fmax(s->sigma2 / (double)(n > 0 ? n : 1), 1e-12);
         FERRY_TRY(ferry_i_mindtl_step(ctx, run, NAN));
         if (run && run->finish) break;
     }

@@ -30,6 +30,7 @@ static double others(int64_t parts, const mindtl_part *part, const double *lambd
 /* One assignment problem, of users or of items: the fields hide which of the two it is. */
 typedef struct assignment {
     const ferry_matrix *x;
+    int64_t first; /* the user or item that is row 0 */
     bool transposed, joint;
     int64_t parts, at;
     const mindtl_part *part;
@@ -55,8 +56,9 @@ static void assign_row(const assignment *a, int64_t i, double *s, double *n)
         const int64_t j = x->index[e], d = a->other[j];
         double value = x->value[e];
         if (a->joint && a->parts > 1)
-            value -= others(a->parts, a->part, a->lambda, a->at, a->transposed ? j : i,
-                            a->transposed ? i : j);
+            value -=
+                others(a->parts, a->part, a->lambda, a->at,
+                       a->transposed ? j : a->first + i, a->transposed ? a->first + i : j);
         s[d] += value;
         n[d]++;
     }
@@ -69,27 +71,28 @@ static void assign_row(const assignment *a, int64_t i, double *s, double *n)
         }
         if (cost < least) {
             least = cost;
-            a->label[i] = (int32_t)c;
+            a->label[a->first + i] = (int32_t)c;
         }
     }
 }
 
 /* Rows without entries go to the group that most of the others are in. Done at the first
  * step alone: later such rows stay, since nothing tells them where to go. */
-static ferry_status fill_cold(ferry_ctx *ctx, const assignment *a)
+static ferry_status fill_cold(ferry_ctx *ctx, const observed *o, const assignment *a)
 {
     ferry_status st = FERRY_OK;
     const ferry_matrix *x = a->x;
-    int64_t *size = ferry_i_calloc(a->k, sizeof *size);
+    double *size = ferry_i_calloc(a->k, sizeof *size);
     int32_t most = 0;
 
     FERRY_HAVE(ctx, size);
     for (int64_t i = 0; i < x->rows; i++)
-        if (x->start[i + 1] > x->start[i]) size[a->label[i]]++;
+        if (x->start[i + 1] > x->start[i]) size[a->label[a->first + i]]++;
+    FERRY_TRY(ferry_i_observed_sum(ctx, o, a->k, size));
     for (int32_t c = 1; c < a->k; c++)
         if (size[c] > size[most]) most = c;
     for (int64_t i = 0; i < x->rows; i++)
-        if (x->start[i + 1] == x->start[i]) a->label[i] = most;
+        if (x->start[i + 1] == x->start[i]) a->label[a->first + i] = most;
 done:
     ferry_i_free(size);
     return st;
@@ -98,13 +101,16 @@ done:
 /* Rows are independent: threads take every t-th one, and the bits do not depend on how
  * many there are. A part of weight 0 keeps its groups, which no cost tells apart. Other
  * parts are read while this one's labels are written: their rows are not touched. */
-ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const ferry_matrix *x, bool transposed,
+ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const observed *o, bool transposed,
                                    int64_t parts, mindtl_part *part, int64_t at,
                                    const double *lambda, bool joint, bool fill)
 {
     ferry_status st = FERRY_OK;
     const mindtl_part *p = &part[at];
+    const ferry_matrix *x = transposed ? o->xt : o->x;
     const assignment a = {x,
+                          transposed ? ferry_i_observed_item(ctx, o)
+                                     : ferry_i_observed_user(ctx, o),
                           transposed,
                           joint,
                           parts,
@@ -130,7 +136,8 @@ ferry_status ferry_i_mindtl_assign(ferry_ctx *ctx, const ferry_matrix *x, bool t
         for (int64_t i = t; i < x->rows; i += threads)
             if (x->start[i + 1] > x->start[i]) assign_row(&a, i, s, s + a.l);
     }
-    if (fill) FERRY_TRY(fill_cold(ctx, &a));
+    if (fill) FERRY_TRY(fill_cold(ctx, o, &a));
+    FERRY_TRY(ferry_i_observed_share(ctx, o, transposed, sizeof *a.label, a.label));
 done:
     ferry_i_free(space);
     return st;
@@ -138,15 +145,17 @@ done:
 
 /* A start that needs no luck: as good on real data as the best of three random ones. k l
  * operations for each item: columns' means are not kept, since l is small. */
-void ferry_i_mindtl_match(const observed *x, int64_t k, int64_t l, const double *r,
-                          int32_t *v)
+ferry_status ferry_i_mindtl_match(ferry_ctx *ctx, const observed *x, int64_t k, int64_t l,
+                                  const double *r, int32_t *v)
 {
     const double shrink = 5;
+    const int64_t n = ferry_i_observed_count(x), first = ferry_i_observed_item(ctx, x);
     double mean = 0;
 
     for (int64_t e = 0; e < x->x->nnz; e++)
         mean += x->x->value[e];
-    mean /= (double)(x->x->nnz > 0 ? x->x->nnz : 1);
+    FERRY_PASS(ferry_i_observed_sum(ctx, x, 1, &mean));
+    mean /= (double)(n > 0 ? n : 1);
     for (int64_t j = 0; j < x->xt->rows; j++) {
         double sum = shrink * mean, least = INFINITY;
         for (int64_t e = x->xt->start[j]; e < x->xt->start[j + 1]; e++)
@@ -159,10 +168,11 @@ void ferry_i_mindtl_match(const observed *x, int64_t k, int64_t l, const double 
             column = fabs(column / (double)k - sum);
             if (column < least) {
                 least = column;
-                v[j] = (int32_t)d;
+                v[first + j] = (int32_t)d;
             }
         }
     }
+    return ferry_i_observed_share(ctx, x, true, sizeof *v, v);
 }
 
 /* ---- lambda ---- */
@@ -242,9 +252,12 @@ done:
 
 /* H = P P', c = P x, with P (parts x nnz) the patterns at the observed pairs; p is
  * scratch of one column. O(nnz parts^2) and no array of the length of the ratings. */
-static void normal(const ferry_matrix *x, int64_t parts, const mindtl_part *part, double *p,
-                   ferry_small *h, double *c)
+static ferry_status normal(ferry_ctx *ctx, const observed *o, int64_t parts,
+                           const mindtl_part *part, double *p, ferry_small *h, double *c)
 {
+    const ferry_matrix *x = o->x;
+    const int64_t first = ferry_i_observed_user(ctx, o);
+
     for (int64_t a = 0; a < parts; a++) {
         c[a] = 0;
         for (int64_t b = 0; b < parts; b++)
@@ -253,7 +266,7 @@ static void normal(const ferry_matrix *x, int64_t parts, const mindtl_part *part
     for (int64_t i = 0; i < x->rows; i++) {
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
             for (int64_t a = 0; a < parts; a++) {
-                p[a] = part[a].r[part[a].u[i] * part[a].l + part[a].v[x->index[e]]];
+                p[a] = part[a].r[part[a].u[first + i] * part[a].l + part[a].v[x->index[e]]];
                 c[a] += p[a] * x->value[e];
                 for (int64_t b = 0; b <= a; b++)
                     FERRY_AT(h, a, b) += p[a] * p[b];
@@ -263,22 +276,27 @@ static void normal(const ferry_matrix *x, int64_t parts, const mindtl_part *part
     for (int64_t a = 0; a < parts; a++)
         for (int64_t b = 0; b < a; b++)
             FERRY_AT(h, b, a) = FERRY_AT(h, a, b);
+    FERRY_PASS(ferry_i_observed_sum(ctx, o, parts, c));
+    return ferry_i_observed_sum(ctx, o, parts * parts, h->data);
 }
 
 /* F = sum over the ratings of (x_ij - sum_n lambda_n R_n[u_n(i), v_n(j)])^2. -1 leaves no
  * part out. */
-static double objective(const ferry_matrix *x, int64_t parts, const mindtl_part *part,
-                        const double *lambda)
+static ferry_status objective(ferry_ctx *ctx, const observed *o, int64_t parts,
+                              const mindtl_part *part, const double *lambda, double *f)
 {
-    double f = 0;
+    const ferry_matrix *x = o->x;
+    const int64_t first = ferry_i_observed_user(ctx, o);
 
+    *f = 0;
     for (int64_t i = 0; i < x->rows; i++) {
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
-            const double d = x->value[e] - others(parts, part, lambda, -1, i, x->index[e]);
-            f += d * d;
+            const double d =
+                x->value[e] - others(parts, part, lambda, -1, first + i, x->index[e]);
+            *f += d * d;
         }
     }
-    return f;
+    return ferry_i_observed_sum(ctx, o, 1, f);
 }
 
 /* ---- algorithm 2 ---- */
@@ -304,8 +322,8 @@ static ferry_status half(ferry_ctx *ctx, const observed *x, bool items, bool joi
     ferry_status st = FERRY_OK;
 
     for (int64_t n = 0; n < parts; n++)
-        FERRY_TRY(ferry_i_mindtl_assign(ctx, items ? x->xt : x->x, items, parts, part, n,
-                                        lambda, joint, first));
+        FERRY_TRY(
+            ferry_i_mindtl_assign(ctx, x, items, parts, part, n, lambda, joint, first));
 done:
     return st;
 }
@@ -336,11 +354,11 @@ ferry_status ferry_i_mindtl_reconstruct(ferry_ctx *ctx, const observed *x,
     while (*iters < how->sweeps) {
         FERRY_TRY(half(ctx, x, false, how->joint, false, parts, part, lambda));
         FERRY_TRY(half(ctx, x, true, how->joint, false, parts, part, lambda));
-        normal(x->x, parts, part, c + parts, h, c);
+        FERRY_TRY(normal(ctx, x, parts, part, c + parts, h, c));
         if (parts > 1)
-            FERRY_TRY(ferry_i_mindtl_lambda(ctx, how->solver, h, c, x->x->nnz, 0.05, 100,
-                                            lambda));
-        *f = objective(x->x, parts, part, lambda);
+            FERRY_TRY(ferry_i_mindtl_lambda(ctx, how->solver, h, c,
+                                            ferry_i_observed_count(x), 0.05, 100, lambda));
+        FERRY_TRY(objective(ctx, x, parts, part, lambda, f));
         if (trace) trace[*iters] = *f;
         ++*iters;
         FERRY_TRY(ferry_i_mindtl_step(ctx, how->run, *f));

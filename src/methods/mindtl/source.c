@@ -57,7 +57,7 @@ static ferry_status densest(ferry_ctx *ctx, const observed *x, int64_t most, obs
     int64_t *rows = ferry_i_calloc(x->x->rows, sizeof *rows), n = 0;
     int32_t m = 0;
 
-    *out = (observed){NULL, NULL};
+    *out = (observed){0};
     FERRY_HAVE(ctx, row && col && rows);
     FERRY_TRY(fullest(ctx, x->x, most, row));
     FERRY_TRY(fullest(ctx, x->xt, most, col));
@@ -86,7 +86,7 @@ static ferry_status take_bias(ferry_ctx *ctx, double lambda, observed *x)
     FERRY_NEW(ctx, a, x->x->rows + x->x->cols);
     b = a + x->x->rows;
     FERRY_TRY(ferry_i_bias(ctx, x, lambda, 10, &mu, a, b));
-    ferry_i_bias_residuals(x->x, mu, a, b, x->x->value);
+    ferry_i_bias_residuals(ctx, x, mu, a, b, x->x->value);
     FERRY_TRY(ferry_i_matrix_transpose(ctx, x->x, &t));
     ferry_i_matrix_free(x->xt);
     x->xt = t;
@@ -105,7 +105,7 @@ static ferry_status cells(ferry_ctx *ctx, const ferry_ratings *r,
     ferry_status st = FERRY_OK;
     const double f = r->hi > r->lo ? (target->hi - target->lo) / (r->hi - r->lo) : 1;
     ferry_ratings *sorted = NULL;
-    observed all = {NULL, NULL}, part = {NULL, NULL};
+    observed all = {0}, part = {0};
 
     FERRY_TRY(ferry_i_ratings_sorted(ctx, r, &sorted));
     FERRY_TRY(ferry_i_observed_new(ctx, sorted, f, target->lo - f * r->lo - below, &all));
@@ -116,7 +116,7 @@ static ferry_status cells(ferry_ctx *ctx, const ferry_ratings *r,
         FERRY_TRY(ferry_i_mindtl_fill(ctx, &part, x));
     else {
         *x = part;
-        part = (observed){NULL, NULL};
+        part = (observed){0};
     }
     if (o->mode == MODE_SOFT) FERRY_TRY(take_bias(ctx, o->bias, x));
 done:
@@ -138,7 +138,7 @@ ferry_status ferry_i_mindtl_codebook(ferry_ctx *ctx, const ferry_domain *source,
     ferry_status st = FERRY_OK;
     const double below = fmin(target->lo, 0); /* (3)-(5) want ratings >= 0 */
     const bool factors = o->mode == MODE_PAPER && o->extract != EXTRACT_KMEANS;
-    observed x = {NULL, NULL};
+    observed x = {0};
     char use[64];
     ferry_rng rng;
 

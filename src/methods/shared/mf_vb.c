@@ -79,14 +79,15 @@ typedef struct held {
     int64_t *at;
 } held;
 
-static void ask(const work *k, const uint8_t *fold, uint8_t which, held *h)
+static void ask(ferry_ctx *ctx, const work *k, const uint8_t *fold, uint8_t which, held *h)
 {
     const ferry_matrix *x = k->x->x;
+    const int64_t first = ferry_i_observed_user(ctx, k->x);
 
-    for (int64_t i = 0; i < x->rows; i++)
-        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+    for (int64_t row_of = 0; row_of < x->rows; row_of++)
+        for (int64_t e = x->start[row_of]; e < x->start[row_of + 1]; e++) {
             if (fold[e] != which) continue;
-            const int64_t j = x->index[e];
+            const int64_t i = first + row_of, j = x->index[e];
             const double base = ferry_i_vb_at(&k->base, i, j);
             double *row = h->row + h->n * h->cols;
             h->at[h->n++] = e;
@@ -97,9 +98,10 @@ static void ask(const work *k, const uint8_t *fold, uint8_t which, held *h)
 }
 
 /* Whether the squares fall by more than chance: two standard errors of their mean. */
-static bool is_sure(const held *h, int64_t r, const double *w)
+static ferry_status check_sure(ferry_ctx *ctx, const observed *o, const held *h, int64_t r,
+                               const double *w, bool *sure)
 {
-    double sum = 0, squares = 0;
+    double gains[3] = {0, 0, (double)h->n}; /* sum, squares, number */
 
     for (int64_t e = 0; e < h->n; e++) {
         const double *row = h->row + e * h->cols;
@@ -107,16 +109,20 @@ static bool is_sure(const held *h, int64_t r, const double *w)
         for (int64_t c = 0; c < r; c++)
             fit += w[c] * row[c];
         const double gain = fit * (2 * row[r] - fit); /* t^2 - (t - Pw)^2 */
-        sum += gain;
-        squares += gain * gain;
+        gains[0] += gain;
+        gains[1] += gain * gain;
     }
-    return sum > 0 && sum * sum > 4 * (squares - sum * sum / (double)h->n);
+    FERRY_PASS(ferry_i_observed_sum(ctx, o, 3, gains));
+    const double sum = gains[0];
+    *sure = sum > 0 && sum * sum > 4 * (gains[1] - sum * sum / gains[2]);
+    return FERRY_OK;
 }
 
-static void weigh(const held *h, work *k)
+static ferry_status weigh(ferry_ctx *ctx, const held *h, work *k)
 {
     const int64_t r = k->n_ranks;
     double a[MOST_RANKS * MOST_RANKS] = {0}, c[MOST_RANKS] = {0}, sum = 0;
+    bool sure = false;
 
     for (int64_t e = 0; e < h->n; e++) {
         const double *row = h->row + e * h->cols;
@@ -126,14 +132,18 @@ static void weigh(const held *h, work *k)
                 a[p * r + q] += row[p] * row[q];
         }
     }
+    FERRY_PASS(ferry_i_observed_sum(ctx, k->x, r * r, a));
+    FERRY_PASS(ferry_i_observed_sum(ctx, k->x, r, c));
     for (int64_t p = 0; p < r; p++)
         a[p * r + p] += RIDGE;
     ferry_i_nnls(r, a, c, k->w);
-    if (!is_sure(h, r, k->w)) memset(k->w, 0, sizeof k->w);
+    FERRY_PASS(check_sure(ctx, k->x, h, r, k->w, &sure));
+    if (!sure) memset(k->w, 0, sizeof k->w);
     for (int64_t p = 0; p < r; p++)
         sum += k->w[p];
     for (int64_t p = 0; p < r && sum > 1; p++)
         k->w[p] /= sum;
+    return FERRY_OK;
 }
 
 /* t - P w of what was held out. */
@@ -166,9 +176,10 @@ void ferry_i_mf_held_clear(mf_held *h)
 static ferry_status find_weights(ferry_ctx *ctx, work *k, mf_held *keep)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = k->x->x->nnz, folds = n <= FEW ? FOLDS : 1;
+    const int64_t n = k->x->x->nnz, folds = ferry_i_observed_count(k->x) <= FEW ? FOLDS : 1;
+    int64_t before = 0; /* ratings of the ranks before this one */
     uint8_t *fold = NULL;
-    observed part = {NULL, NULL};
+    observed part = {0};
     held h = {.cols = k->n_ranks + 1};
     ferry_rng rng;
 
@@ -176,16 +187,19 @@ static ferry_status find_weights(ferry_ctx *ctx, work *k, mf_held *keep)
     FERRY_NEW(ctx, fold, n);
     FERRY_NEW(ctx, h.row, n * h.cols);
     FERRY_NEW(ctx, h.at, n);
-    for (int64_t e = 0; e < n; e++)
-        fold[e] = (uint8_t)ferry_i_rng_below(&rng, folds == 1 ? TENTH : FOLDS);
+    FERRY_TRY(ferry_i_observed_before(ctx, k->x, &before));
+    for (int64_t e = -before; e < n; e++) {
+        const uint8_t drawn = (uint8_t)ferry_i_rng_below(&rng, folds == 1 ? TENTH : FOLDS);
+        if (e >= 0) fold[e] = drawn;
+    }
     for (int64_t q = 0; q < folds && !k->finish; q++) {
         ferry_i_observed_clear(&part);
         FERRY_TRY(ferry_i_observed_part(ctx, k->x, fold, (uint8_t)q, &part));
-        if (part.x->nnz == 0) continue;
+        if (ferry_i_observed_count(&part) == 0) continue;
         FERRY_TRY(all_fits(ctx, &part, k));
-        if (!k->finish && k->base.sd > 0) ask(k, fold, (uint8_t)q, &h);
+        if (!k->finish && k->base.sd > 0) ask(ctx, k, fold, (uint8_t)q, &h);
     }
-    if (!k->finish) weigh(&h, k);
+    if (!k->finish) FERRY_TRY(weigh(ctx, &h, k));
     if (!keep) goto done;
     keep->folds = folds;
     FERRY_MOVE(keep->fold, fold);
@@ -250,7 +264,7 @@ static ferry_status make_model(ferry_ctx *ctx, const work *k, const ferry_rating
 
     for (int64_t c = 0; c < k->n_ranks; c++)
         rank += k->w[c] > 0 ? k->rank[c] : 0;
-    FERRY_TRY(ferry_i_rating_model_new(ctx, r, rank, out));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, r, k->x, rank, out));
     FERRY_NEW(ctx, alpha, rank);
     fold_in_by(k, *out, alpha);
     (*out)->mu = k->base.mu;
@@ -289,7 +303,7 @@ ferry_status ferry_i_mf_vb(ferry_ctx *ctx, const rating_data *d, int64_t rank,
         k.n_ranks = MOST_RANKS;
         memcpy(k.rank, (const int64_t[]){5, 10, 20}, sizeof k.rank);
     }
-    k.steps = (1 + k.n_ranks) * (d->x.x->nnz <= FEW ? FOLDS + 1 : 2);
+    k.steps = (1 + k.n_ranks) * (ferry_i_observed_count(&d->x) <= FEW ? FOLDS + 1 : 2);
     FERRY_TRY(find_weights(ctx, &k, keep));
     FERRY_TRY(all_fits(ctx, &d->x, &k));
     FERRY_TRY(make_model(ctx, &k, d->r, out));

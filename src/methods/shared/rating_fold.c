@@ -395,7 +395,7 @@ ferry_status ferry_i_rating_fold_in(ferry_ctx *ctx, const void *state,
     const rating_model *m = state;
     int64_t *user = NULL, *item = NULL;
     ferry_ratings *r = NULL;
-    observed o = {NULL, NULL};
+    observed o = {0};
     ferry_matrix *x = NULL;
     rating_model *t = NULL;
 

@@ -1,6 +1,8 @@
 /* The model that methods for goal rate end in (ratings.h): making one, and predicting. */
 #include <math.h>
+#include <string.h>
 
+#include "core/ranks.h"
 #include "methods/shared/near.h"
 
 /* ---- making ---- */
@@ -65,9 +67,46 @@ done:
     return st;
 }
 
+/* Rank 0, which saves the model, gets what the users of all ranks rated; for the others nobody has rated anything. */
+static ferry_status gather_rated(ferry_ctx *ctx, const observed *o, rating_model *m)
+{
+    ferry_status st = FERRY_OK;
+    const int ranks = ctx->ranks->size, rank = ctx->ranks->rank;
+    const int64_t users = m->p->rows;
+    const void **out = NULL;
+    void **in = NULL;
+    int64_t *n = NULL, *all = NULL;
+
+    FERRY_TRY(ferry_i_ranks_share(ctx, o->users, sizeof *m->start, m->start + 1));
+    for (int64_t i = 0; i < users; i++)
+        m->start[i + 1] += m->start[i];
+    FERRY_NEW(ctx, out, ranks);
+    FERRY_NEW(ctx, in, ranks);
+    FERRY_NEW(ctx, n, 2 * ranks);
+    if (rank == 0) FERRY_NEW(ctx, all, m->start[users]);
+    for (int i = 0; i < ranks; i++) {
+        const int64_t from = m->start[o->users[i]], to = m->start[o->users[i + 1]];
+        out[i] = m->item;
+        if (i == 0) n[i] = o->x->nnz * (int64_t)sizeof *all;
+        if (rank == 0) {
+            in[i] = all + from;
+            n[ranks + i] = (to - from) * (int64_t)sizeof *all;
+        }
+    }
+    if (rank > 0) in[rank] = m->item; /* nothing goes to itself */
+    FERRY_TRY(ferry_i_ranks_trade(ctx, out, n, in, n + ranks));
+    ferry_i_free(m->item);
+    m->item = NULL;
+    if (rank == 0) FERRY_MOVE(m->item, all);
+    if (rank > 0) memset(m->start, 0, (size_t)(users + 1) * sizeof *m->start);
+done:
+    FERRY_FREE(out, in, n, all);
+    return st;
+}
+
 /* What users rated is kept, so that `top` can leave it out. */
-ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
-                                      rating_model **out)
+ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r,
+                                      const observed *o, int64_t rank, rating_model **out)
 {
     ferry_status st = FERRY_OK;
     rating_model *m = NULL;
@@ -84,7 +123,8 @@ ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, in
         /* Counts by user now; the running sums below make them places. */
         m->start[r->user[e] + 1]++;
     }
-    for (int64_t i = 0; i < m->p->rows; i++)
+    if (o->users) FERRY_TRY(gather_rated(ctx, o, m));
+    for (int64_t i = 0; !o->users && i < m->p->rows; i++)
         m->start[i + 1] += m->start[i];
     FERRY_MOVE(*out, m);
 done:

@@ -19,10 +19,16 @@
 ferry_status ferry_i_ratings_sorted(ferry_ctx *ctx, const ferry_ratings *r,
                                     ferry_ratings **out);
 
-/* Observed ratings, users x items. */
+/* Observed ratings, users x items.
+ *
+ * With --engine mpi rank r has users [users[r], users[r + 1]) and items [items[r], items[r + 1]): their rows of x and
+ * xt, each of them whole, so that every user and every item is one rank's to work out, with the bits of one process. What
+ * comes out of it all ranks get (ferry_i_observed_share). */
 typedef struct observed {
-    ferry_matrix *x;  /* CSR users x items; an entry may be 0 */
-    ferry_matrix *xt; /* its transpose, items x users */
+    ferry_matrix *x;        /* CSR users x items; an entry may be 0 */
+    ferry_matrix *xt;       /* its transpose, items x users */
+    int64_t *users, *items; /* NULL: all are here */
+    int64_t n;              /* ... else: ratings of all ranks */
 } observed;
 
 /* From the values that are there, in the order of users and items; `f` and `g` map them
@@ -36,10 +42,22 @@ ferry_status ferry_i_observed_with(ferry_ctx *ctx, const observed *o, const doub
 ferry_status ferry_i_observed_part(ferry_ctx *ctx, const observed *o, const uint8_t *of,
                                    uint8_t without, observed *out);
 void ferry_i_observed_clear(observed *o);
+/* Ratings of all ranks. */
+int64_t ferry_i_observed_count(const observed *o);
+/* Those of the ranks before this one: where its ratings begin in the order of all. */
+ferry_status ferry_i_observed_before(ferry_ctx *ctx, const observed *o, int64_t *before);
+/* The first user, item of this rank; 0 where all are here. */
+int64_t ferry_i_observed_user(ferry_ctx *ctx, const observed *o);
+int64_t ferry_i_observed_item(ferry_ctx *ctx, const observed *o);
+/* Rows of `size` bytes, one for each user (item), of which every rank has set its own: all get all. */
+ferry_status ferry_i_observed_share(ferry_ctx *ctx, const observed *o, bool items,
+                                    size_t size, void *rows);
+/* v <- the sum of all ranks' v, which each has of its own part. */
+ferry_status ferry_i_observed_sum(ferry_ctx *ctx, const observed *o, int64_t n, double *v);
 
-/* A task's target, ready: sorted, and as a matrix. */
+/* A task's target, ready: sorted, and as a matrix. With --engine mpi both are of this rank's users, but for xt. */
 typedef struct rating_data {
-    ferry_ratings *r;
+    ferry_ratings *r; /* its users and items are all there are */
     observed x;
 } rating_data;
 /* FERRY_ENEEDS unless the target has a rating that may be seen. */
@@ -85,9 +103,10 @@ typedef struct rating_model {
  * memory). */
 ferry_status ferry_i_rating_model_fill(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
                                        int64_t rank, rating_model *m);
-/* Zeroed; ids copied, range and what was rated from r, which is sorted. */
-ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
-                                      rating_model **out);
+/* Zeroed; ids copied, range and what was rated from r, which is sorted; of several ranks, whose parts o says, only rank
+ * 0 is told what was rated. */
+ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r,
+                                      const observed *o, int64_t rank, rating_model **out);
 void ferry_i_rating_model_free(void *state);
 /* Room for the parts: shapes are given, all else is zero; pu when `soft`. */
 ferry_status ferry_i_rating_model_parts(ferry_ctx *ctx, rating_model *m, int64_t parts,
@@ -131,8 +150,8 @@ ferry_status ferry_i_rating_top(ferry_ctx *ctx, const void *state, const ferry_i
  * the mean, by `sweeps` alternating exact steps from 0, items first. */
 ferry_status ferry_i_bias(ferry_ctx *ctx, const observed *o, double lambda, int64_t sweeps,
                           double *mu, double *a, double *b);
-/* out[e] <- x_ij - mu - a_i - b_j for every entry of x; out may be x's values. */
-void ferry_i_bias_residuals(const ferry_matrix *x, double mu, const double *a,
+/* out[e] <- x_ij - mu - a_i - b_j for every entry of o->x; out may be its values. */
+void ferry_i_bias_residuals(ferry_ctx *ctx, const observed *o, double mu, const double *a,
                             const double *b, double *out);
 
 #endif

@@ -74,7 +74,7 @@ static ferry_status held_out(ferry_ctx *ctx, const observed *x, const mf_held *h
                              pairs *p)
 {
     ferry_status st = FERRY_OK;
-    observed part = {NULL, NULL};
+    observed part = {0};
     rating_near *near = NULL;
 
     FERRY_TRY(pairs_new(ctx, x->x->nnz, p));
@@ -341,7 +341,7 @@ static ferry_status play(ferry_ctx *ctx, const observed *x, const popular *list,
                          int64_t each, ferry_rng *rng, pairs *p)
 {
     ferry_status st = FERRY_OK;
-    observed block = {NULL, NULL};
+    observed block = {0};
     rating_near *near = NULL;
     int32_t *column = NULL;
     int64_t *user = NULL;

@@ -8,9 +8,10 @@
 #include "linalg/vb_rows.h"
 
 /* One side, users or items: means, covariances (d x d each), and what the other side adds up
- * of them, made once a half sweep: phi phi' + S' as the lower triangle, row after row. */
+ * of them, made once a half sweep: phi phi' + S' as the lower triangle, row after row. All ranks have all rows;
+ * those from `first` on, as many as the matrix has, are this one's to work out. */
 typedef struct side {
-    int64_t n, d;
+    int64_t n, d, first;
     ferry_block *z;
     double *s; /* n x d x d, or n x d: step is the distance of variances */
     int64_t step;
@@ -24,13 +25,14 @@ static void side_clear(side *s)
     FERRY_FREE(s->z, s->s, s->packed, s->sse, s->v);
 }
 
-static ferry_status side_new(ferry_ctx *ctx, int64_t n, int64_t rank, bool diagonal,
-                             side *s)
+static ferry_status side_new(ferry_ctx *ctx, int64_t n, int64_t first, int64_t rank,
+                             bool diagonal, side *s)
 {
     ferry_status st = FERRY_OK;
     const int64_t d = rank + 1;
 
     s->n = n;
+    s->first = first;
     s->d = d;
     FERRY_TRY(ferry_i_block_new(ctx, n, d, &s->z));
     s->step = diagonal ? 1 : d + 1;
@@ -90,7 +92,8 @@ static void solve_row(const ferry_matrix *x, int64_t i, const vb_fit *f, const s
                       const room *r, side *s)
 {
     const int64_t d = s->d, cells = d * (d + 1) / 2;
-    double *z = FERRY_ROW(s->z, i), *cov = s->s + i * d * d, t2 = 0, zc = 0, quad = 0;
+    double *z = FERRY_ROW(s->z, s->first + i), *cov = s->s + (s->first + i) * d * d, t2 = 0,
+           zc = 0, quad = 0;
     const double *a = r->a;
 
     memset(r->a, 0, (size_t)cells * sizeof *r->a);
@@ -118,7 +121,7 @@ static void solve_row(const ferry_matrix *x, int64_t i, const vb_fit *f, const s
     for (int64_t p = 0; p < d; p++)
         for (int64_t q = 0; q <= p; q++)
             quad += (p == q ? 1 : 2) * *a++ * (z[p] * z[q] + cov[p * d + q]);
-    s->sse[i] = t2 - 2 * zc + quad;
+    s->sse[s->first + i] = t2 - 2 * zc + quad;
 }
 
 /* The same where covariances are diagonal: linalg/vb_rows.h has the formulas. */
@@ -139,9 +142,9 @@ static ferry_status half_diagonal(ferry_ctx *ctx, const ferry_matrix *x, const v
                              .y = other->z->data,
                              .var = other->s,
                              .ridge = ridge,
-                             .z = s->z->data,
-                             .cov = s->s,
-                             .sse = s->sse};
+                             .z = s->z->data + s->first * s->d,
+                             .cov = s->s + s->first * s->d,
+                             .sse = s->sse + s->first};
     FERRY_TRY(ferry_i_vb_half(ctx, &v));
 done:
     ferry_i_free(ridge);
@@ -164,7 +167,7 @@ static ferry_status half(ferry_ctx *ctx, const ferry_matrix *x, const vb_fit *f,
     for (int t = 0; t < threads; t++) {
         double *own = space + t * each;
         const room r = {own, own + d * (d + 1) / 2, own + d * (d + 1) / 2 + d * d};
-        for (int64_t i = t; i < s->n; i += threads)
+        for (int64_t i = t; i < x->rows; i += threads)
             solve_row(x, i, f, other, &r, s);
     }
 done:
@@ -172,37 +175,58 @@ done:
     return st;
 }
 
-/* The variances of a side: of the bias with the prior of n0, of the factors as they are. */
-static void learn(const ferry_matrix *x, double n0, double s2, bool factors, side *s)
+/* What this rank has worked out, for all. */
+static ferry_status share(ferry_ctx *ctx, const observed *o, bool items, side *s)
 {
+    const size_t row = (size_t)s->d * sizeof *s->s;
+
+    FERRY_PASS(ferry_i_observed_share(ctx, o, items, row, s->z->data));
+    return ferry_i_observed_share(ctx, o, items, s->step == 1 ? row : (size_t)s->d * row,
+                                  s->s);
+}
+
+/* The variances of a side: of the bias with the prior of n0, of the factors as they are. */
+static ferry_status learn(ferry_ctx *ctx, const observed *o, bool items, double n0,
+                          double s2, bool factors, side *s)
+{
+    const ferry_matrix *x = items ? o->xt : o->x;
     const int64_t d = s->d;
     double rows = 0;
 
     for (int64_t c = 0; c < (factors ? d : 1); c++)
         s->v[c] = 0;
-    for (int64_t i = 0; i < s->n; i++) {
-        const double *z = FERRY_ROW(s->z, i), *cov = s->s + i * d * (s->step == 1 ? 1 : d);
+    for (int64_t i = 0; i < x->rows; i++) {
+        const double *z = FERRY_ROW(s->z, s->first + i),
+                     *cov = s->s + (s->first + i) * d * (s->step == 1 ? 1 : d);
         if (x->start[i] == x->start[i + 1]) continue; /* nothing was learnt of it */
         rows++;
         for (int64_t c = 0; c < (factors ? d : 1); c++)
             s->v[c] += z[c] * z[c] + cov[c * s->step];
     }
+    FERRY_PASS(ferry_i_observed_sum(ctx, o, 1, &rows));
+    FERRY_PASS(ferry_i_observed_sum(ctx, o, factors ? d : 1, s->v));
     s->v[0] = (s->v[0] + n0 * s2 / 5) / (rows + n0);
     for (int64_t c = 1; c < (factors ? d : 1); c++)
         s->v[c] /= rows;
+    return FERRY_OK;
 }
 
 /* mu and the population's deviation. */
-static void moments_of(const ferry_matrix *x, vb_fit *f)
+static ferry_status moments_of(ferry_ctx *ctx, const observed *o, vb_fit *f)
 {
+    const ferry_matrix *x = o->x;
+    const double n = (double)ferry_i_observed_count(o);
     double sum = 0, squares = 0;
 
     for (int64_t e = 0; e < x->nnz; e++)
         sum += x->value[e];
-    f->mu = sum / (double)x->nnz;
+    FERRY_PASS(ferry_i_observed_sum(ctx, o, 1, &sum));
+    f->mu = sum / n;
     for (int64_t e = 0; e < x->nnz; e++)
         squares += (x->value[e] - f->mu) * (x->value[e] - f->mu);
-    f->sd = sqrt(squares / (double)x->nnz);
+    FERRY_PASS(ferry_i_observed_sum(ctx, o, 1, &squares));
+    f->sd = sqrt(squares / n);
+    return FERRY_OK;
 }
 
 void ferry_i_vb_clear(vb_fit *f)
@@ -228,13 +252,17 @@ static ferry_status sweeps(ferry_ctx *ctx, const observed *o, const vb_how *how,
     for (int64_t t = 0; t < how->sweeps && f->sd > 0; t++) {
         double sum = 0;
         FERRY_PASS(half(ctx, o->x, f, i, u));
+        FERRY_PASS(share(ctx, o, false, u));
         FERRY_PASS(half(ctx, o->xt, f, u, i));
-        for (int64_t j = 0; j < i->n; j++)
-            sum += i->sse[j];
-        f->s2 = fmax(sum / (double)o->x->nnz, 1e-9); /* ratings without any noise */
+        FERRY_PASS(share(ctx, o, true, i));
+        for (int64_t j = 0; j < o->xt->rows; j++)
+            sum += i->sse[i->first + j];
+        FERRY_PASS(ferry_i_observed_sum(ctx, o, 1, &sum));
+        f->s2 = fmax(sum / (double)ferry_i_observed_count(o),
+                     1e-9); /* ratings without any noise */
         if (t >= 1) {
-            learn(o->x, how->n0, f->s2, t >= how->burn, u);
-            learn(o->xt, how->n0, f->s2, t >= how->burn, i);
+            FERRY_PASS(learn(ctx, o, false, how->n0, f->s2, t >= how->burn, u));
+            FERRY_PASS(learn(ctx, o, true, how->n0, f->s2, t >= how->burn, i));
         }
     }
     return FERRY_OK;
@@ -248,10 +276,12 @@ ferry_status ferry_i_vb(ferry_ctx *ctx, const observed *o, const vb_how *how,
     side u = {0}, i = {0};
 
     *out = (vb_fit){0};
-    moments_of(o->x, out);
+    FERRY_TRY(moments_of(ctx, o, out));
     FERRY_NEED(ctx, isfinite(out->sd), FERRY_EDATA, "the ratings are too large to add up");
-    FERRY_TRY(side_new(ctx, o->x->rows, k, how->diagonal, &u));
-    FERRY_TRY(side_new(ctx, o->x->cols, k, how->diagonal, &i));
+    FERRY_TRY(
+        side_new(ctx, o->xt->cols, ferry_i_observed_user(ctx, o), k, how->diagonal, &u));
+    FERRY_TRY(
+        side_new(ctx, o->x->cols, ferry_i_observed_item(ctx, o), k, how->diagonal, &i));
     for (int64_t j = 0; j < i.n; j++)
         for (int64_t c = 0; c < k; c++)
             FERRY_ROW(i.z, j)[1 + c] = FERRY_ROW(q0, j)[c] * sqrt(i.v[1 + c]);
