@@ -72,15 +72,30 @@ static void say_nothing(void *user, ferry_level level, const char *line)
     (void)line;
 }
 
-/* fit has no cells to share, but rows. */
 static bool works_with_ranks(const cli *c)
+{
+    for (int64_t i = 0; i < c->command->n_options; i++)
+        if (c->command->options[i].key == KEY_MPI) return true;
+    return false;
+}
+
+/* fit has no cells to share, but rows: without the engine every rank would fit the same model. */
+static bool fits_alone(const cli *c)
 {
     const char *engine = c->value[KEY_ENGINE];
 
-    for (int64_t i = 0; i < c->command->n_options; i++)
-        if (c->command->options[i].key == KEY_MPI)
-            return c->command->run != cli_fit || (engine && strcmp(engine, "mpi") == 0);
-    return false;
+    return c->command->run == cli_fit && !(engine && strcmp(engine, "mpi") == 0);
+}
+
+/* Whether the launcher calls this rank another than 0. Those who have not joined know no more. */
+static bool is_other_rank(void)
+{
+    static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+    const char *own = NULL;
+
+    for (size_t i = 0; !own && i < sizeof rank / sizeof *rank; i++)
+        own = getenv(rank[i]);
+    return own && strcmp(own, "0") != 0;
 }
 
 /* One of several ranks: join them. Rank 0 goes on with the command (EXIT_DONE, *serves false). */
@@ -91,6 +106,15 @@ static int join_ranks(cli *c, bool *serves)
 
     if (!c->value[KEY_MPI] && !(works_with_ranks(c) && ferry_ranks_launched()))
         return EXIT_DONE;
+    if (fits_alone(
+            c)) { /* rank 0 says so; one that ended sooner with a failure would have it killed before */
+        *serves = is_other_rank();
+        return *serves
+                   ? EXIT_DONE
+                   : cli_usage("several ranks of fit would all fit the same model: "
+                               "--engine mpi spreads the rows of one fit over them; else "
+                               "start it without mpirun");
+    }
     ferry_status st = ferry_ranks_join(c->ctx);
     if (st != FERRY_OK) return ferry_rank(c->ctx) == 0 ? cli_failed(c, st) : EXIT_USAGE;
     joined = c->ctx;

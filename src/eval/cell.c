@@ -168,13 +168,11 @@ done:
     return st;
 }
 
-static ferry_status load(ferry_ctx *ctx, const ferry_results *rs, const char *path,
-                         ferry_run_cell *c)
+static ferry_status from_dict(ferry_ctx *ctx, const ferry_results *rs, const ferry_dict *d,
+                              ferry_run_cell *c)
 {
     ferry_status st = FERRY_OK;
-    ferry_dict *d = NULL;
 
-    FERRY_TRY(ferry_i_dict_load(ctx, path, &d));
     FERRY_TRY(new_answer(ctx, rs, c->split, d, &c->answer));
     FERRY_TRY(get_reals(ctx, d, "seconds", 1, 1, &c->seconds));
     if (c->curve) FERRY_TRY(get_reals(ctx, d, "curve", FERRY_CURVE, 1, c->curve));
@@ -185,7 +183,48 @@ static ferry_status load(ferry_ctx *ctx, const ferry_results *rs, const char *pa
     FERRY_NEED(ctx, c->diagnostics, FERRY_EDATA, "no diagnostics");
 done:
     if (st != FERRY_OK) ferry_i_cell_clear(c);
+    return st;
+}
+
+static ferry_status load(ferry_ctx *ctx, const ferry_results *rs, const char *path,
+                         ferry_run_cell *c)
+{
+    ferry_dict *d = NULL;
+    ferry_status st = ferry_i_dict_load(ctx, path, &d);
+
+    if (st == FERRY_OK) st = from_dict(ctx, rs, d, c);
     ferry_i_dict_free(d);
+    return st;
+}
+
+/* Rows over ranks: what rank 0 finds there, for all; *found: whether it does. */
+static ferry_status load_for_all(ferry_ctx *ctx, const ferry_results *rs, const char *path,
+                                 ferry_run_cell *c, bool *found)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ctx quiet = ferry_i_child(ctx);
+    const bool leads = ctx->ranks->rank == 0;
+    ferry_dict *d = NULL;
+    char *bytes = NULL;
+    int64_t n = 0;
+
+    if (leads && load(&quiet, rs, path, c) == FERRY_OK) {
+        FERRY_TRY(to_dict(ctx, c, &d));
+        FERRY_TRY(ferry_i_dict_print(ctx, d, path, &bytes, &n));
+    }
+    FERRY_TRY(ferry_i_ranks_tell(ctx, &n, sizeof n));
+    *found = n > 0;
+    if (n == 0) goto done;
+    if (!leads) FERRY_NEW(ctx, bytes, n);
+    FERRY_TRY(ferry_i_ranks_tell(ctx, bytes, n));
+    if (leads) goto done;
+    FERRY_TRY(ferry_i_dict_parse(ctx, path, (const uint8_t *)bytes, n, &d));
+    FERRY_TRY(from_dict(ctx, rs, d, c));
+done:
+    st = ferry_i_ranks_agree(ctx, st);
+    if (st != FERRY_OK) ferry_i_cell_clear(c);
+    ferry_i_dict_free(d);
+    ferry_i_free(bytes);
     return st;
 }
 
@@ -263,15 +302,18 @@ ferry_status ferry_i_cell_run(ferry_ctx *ctx, const ferry_results *rs, const cha
 {
     ferry_status st = FERRY_OK;
     ferry_ctx quiet = ferry_i_child(ctx); /* its messages are nobody's business */
-    /* all ranks or none would have to find it there: with rows over ranks nothing is kept */
-    const bool keeps = ctx->part && !ferry_i_ranks_split(ctx);
-    char *path = keeps ? ferry_i_sprintf("%s/%s.cell", ctx->part, name) : NULL;
+    const bool rows = ferry_i_ranks_split(ctx);
+    char *path = ctx->part ? ferry_i_sprintf("%s/%s.cell", ctx->part, name) : NULL;
+    bool found = false;
 
-    FERRY_HAVE(ctx, path || !keeps);
-    if (path && load(&quiet, rs, path, c) == FERRY_OK) goto done;
+    FERRY_HAVE(ctx, path || !ctx->part);
+    if (path && rows) FERRY_TRY(load_for_all(ctx, rs, path, c, &found));
+    if (path && !rows) found = load(&quiet, rs, path, c) == FERRY_OK;
+    if (found) goto done;
     const double start = ferry_i_clock();
     FERRY_TRY(compute(ctx, rs, c));
     if (!path || c->finish || ferry_i_clock() - start < WORTH_KEEPING) goto done;
+    if (rows && ctx->ranks->rank > 0) goto done; /* rank 0 has the same */
     if ((ctx->kept ? send_file(&quiet, c, name) : save(&quiet, c, path)) != FERRY_OK)
         ferry_i_warn_once(ctx, "%s: cannot keep what is done: --resume will do it again",
                           ctx->part);
