@@ -332,8 +332,8 @@ static ferry_status answer(ferry_ctx *outer, const ferry_model *m, aligned *a,
     ferry_status st = FERRY_OK;
     ferry_ctx own = *outer, *ctx = &own;
     /* pairs take no time: every rank answers all of them */
-    const bool spread =
-        ferry_i_ranks_split(outer) && m->method->spreads && m->goal != FERRY_RATE;
+    const bool spread = ferry_i_ranks_split(outer) && m->method->spreads &&
+                        !m->method->together && m->goal != FERRY_RATE;
 
     if (spread) {
         own.ranks = NULL;

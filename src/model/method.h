@@ -72,8 +72,8 @@ typedef struct ferry_method {
      * class names are permuted. */
     bool names_classes;
     /* fit() also works where every rank has its own rows (--engine mpi): sums over rows are ferry_i_sum_rows(), and
-     * predict() asks nothing of an instance but its own features. */
-    bool spreads;
+     * predict() asks nothing of an instance but its own features, unless all ranks are to answer `together`. */
+    bool spreads, together;
     /* Goal embed: transform() also takes rows of the sources. The model then has their
      * first views after the target's, named DOMAIN.VIEW. */
     bool embeds_sources;

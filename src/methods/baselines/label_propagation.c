@@ -126,6 +126,8 @@ const ferry_method ferry_i_method_label_propagation = {
     .reference = "Zhu, Ghahramani and Lafferty, Semi-Supervised Learning Using Gaussian "
                  "Fields and Harmonic Functions, ICML 2003",
     .kind = FERRY_KIND_BASELINE,
+    .spreads = true,
+    .together = true,
     .goals = FERRY_CLASSIFY | FERRY_REGRESS,
     .needs = FERRY_NEED_GRAPH | FERRY_NEED_TARGET_LABELS,
     FERRY_OPTIONS(propagation_opts, propagation_options),

@@ -315,16 +315,17 @@ static void added(const mindtl_problem *p, const rating_model *m, int64_t user,
     }
 }
 
-/* Ratings held out: how many of all there are, this rank's and their places in p->r, and all the others. `rest` has the
- * same users and items as all: labels and rows keep their places. */
+/* Ratings held out: how many of all there are, this rank's (places in p->x), the users of all of its ratings, and what
+ * is left. `rest` has the same users and items as all: labels and rows keep their places. */
 typedef struct held {
     int64_t all, n, *at;
+    int32_t *user;
     observed rest; /* empty when `all` is 0 */
 } held;
 
 static void held_clear(held *h)
 {
-    ferry_i_free(h->at);
+    FERRY_FREE(h->at, h->user);
     ferry_i_observed_clear(&h->rest);
 }
 
@@ -347,6 +348,10 @@ static ferry_status hold_out(ferry_ctx *ctx, const observed *x, double share, he
     h->all = (int64_t)floor(share * (double)all);
     if (h->all == 0) goto done;
     FERRY_NEW(ctx, out, own);
+    FERRY_NEW(ctx, h->user, own);
+    for (int64_t i = 0; i < x->x->rows; i++)
+        for (int64_t e = x->x->start[i]; e < x->x->start[i + 1]; e++)
+            h->user[e] = (int32_t)(ferry_i_observed_user(ctx, x) + i);
     FERRY_TRY(ferry_i_observed_before(ctx, x, &before));
     for (int64_t e = 0; e < h->all; e++) {
         const int64_t at = h->at[e] - before;
@@ -368,7 +373,7 @@ static ferry_status weigh(ferry_ctx *ctx, const mindtl_problem *p, const held *h
                           const rating_model *m, double *w, double *rmse)
 {
     ferry_status st = FERRY_OK;
-    const ferry_ratings *r = p->r;
+    const ferry_matrix *x = p->x->x;
     ferry_small *g = NULL;
     double *c = NULL, *z = NULL;
 
@@ -378,9 +383,9 @@ static ferry_status weigh(ferry_ctx *ctx, const mindtl_problem *p, const held *h
     for (int64_t s = 0; s < p->sources; s++)
         rmse[s] = 0;
     for (int64_t e = 0; e < h->n; e++) {
-        const int64_t i = r->user[h->at[e]], j = r->item[h->at[e]];
+        const int64_t i = h->user[h->at[e]], j = x->index[h->at[e]];
         /* What the biases leave of the rating held out. */
-        const double rest = r->value[h->at[e]] - m->mu - m->a[i] - m->b[j];
+        const double rest = x->value[h->at[e]] - m->mu - m->a[i] - m->b[j];
         added(p, m, i, j, z);
         for (int64_t s = 0; s < p->sources; s++) { /* c = Z rest, G = Z Z' */
             c[s] += z[s] * rest;
@@ -443,14 +448,14 @@ ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p, d
 {
     ferry_status st = FERRY_OK;
     codebook_options o = *p->o;
-    const ferry_ratings *r = p->r;
+    const ferry_matrix *x = p->x->x;
     held h = {.n = 0};
     rating_model *m = NULL;
 
     o.lambda = LAMBDA_SIMPLEX;
     FERRY_TRY(hold_out(ctx, p->x, fmax(o.hold, 0.1), &h));
     for (int64_t s = 0; s < p->sources; s++) {
-        const mindtl_problem alone = {&o, r, p->x, 1, p->book + s * o.copies, p->run};
+        const mindtl_problem alone = {&o, p->r, p->x, 1, p->book + s * o.copies, p->run};
         ferry_fit_info unused = {.stop = FERRY_STOP_DONE};
         double one = 1, sum = 0;
         rmse[s] = NAN;
@@ -461,7 +466,7 @@ ferry_status ferry_i_mindtl_distances(ferry_ctx *ctx, const mindtl_problem *p, d
             FERRY_TRY(fit_all(ctx, &alone, &h.rest, &one, &m));
         for (int64_t e = 0; e < h.n; e++) {
             const int64_t at = h.at[e];
-            const double d = ferry_i_rating_at(m, r->user[at], r->item[at]) - r->value[at];
+            const double d = ferry_i_rating_at(m, h.user[at], x->index[at]) - x->value[at];
             sum += d * d;
         }
         FERRY_TRY(ferry_i_observed_sum(ctx, p->x, 1, &sum));

@@ -247,10 +247,19 @@ done:
     return st;
 }
 
+/* Users, items and range stay. */
+static void forget_entries(ferry_ratings *r)
+{
+    FERRY_FREE(r->user, r->item, r->value);
+    r->user = r->item = NULL;
+    r->value = NULL;
+    r->n = 0;
+}
+
 /* Counting by item, then transposing, sorts the items of a user and the users of an item
- * in O(n), whatever order the file had. out has its cuts, if any. */
-static ferry_status build(ferry_ctx *ctx, const ferry_ratings *r, double f, double g,
-                          observed *out)
+ * in O(n), whatever order the file had. out has its cuts, if any. `last_use`: r's entries are not needed any more. */
+static ferry_status build(ferry_ctx *ctx, const ferry_ratings *r, bool last_use, double f,
+                          double g, observed *out)
 {
     ferry_status st = FERRY_OK;
     const int64_t first = ferry_i_observed_user(ctx, out),
@@ -259,6 +268,7 @@ static ferry_status build(ferry_ctx *ctx, const ferry_ratings *r, double f, doub
     ferry_matrix *t = NULL;
 
     FERRY_TRY(by_item(ctx, r, first, last - first, f, g, &t));
+    if (last_use) forget_entries((ferry_ratings *)(uintptr_t)r);
     FERRY_TRY(ferry_i_matrix_transpose(ctx, t, &out->x)); /* items of a user now ascend */
     ferry_i_matrix_free(t);
     t = NULL;
@@ -273,7 +283,7 @@ ferry_status ferry_i_observed_new(ferry_ctx *ctx, const ferry_ratings *r, double
                                   double g, observed *out)
 {
     *out = (observed){0};
-    return build(ctx, r, f, g, out);
+    return build(ctx, r, false, f, g, out);
 }
 
 /* Residuals, weights or copies of the ratings in the same pattern: no sorting again. */
@@ -364,24 +374,24 @@ done:
     return st;
 }
 
-/* The entries of x, row after row, into r; its first row is user `first`.
+/* The entries of x, row after row, into r.
  * r has room for at least as many, since x was made from its own entries; r->n becomes
  * the number of those that have a value. */
-static void take_entries(const ferry_matrix *x, int64_t first, ferry_ratings *r)
+static void take_entries(const ferry_matrix *x, ferry_ratings *r)
 {
     r->n = x->nnz;
     for (int64_t i = 0; i < x->rows; i++)
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
-            r->user[e] = (int32_t)(first + i);
+            r->user[e] = (int32_t)i;
             r->item[e] = x->index[e];
             r->value[e] = x->value[e];
         }
 }
 
-/* New places for users and items by their ids, then the entries in the order of the
- * matrix; `spread`: those of this rank's users. Clear *out in any case. */
+/* New places for users and items by their ids, then the entries as a matrix; `spread`: those of this rank's users. out->r
+ * has room for the entries, if asked for. Clear *out in any case. */
 static ferry_status sort_ratings(ferry_ctx *ctx, const ferry_ratings *r, bool spread,
-                                 rating_data *out)
+                                 bool entries, rating_data *out)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *users = NULL, *items = NULL;
@@ -413,8 +423,7 @@ static ferry_status sort_ratings(ferry_ctx *ctx, const ferry_ratings *r, bool sp
         s->item[n] = item[r->item[e]];
         s->value[n++] = r->value[e];
     }
-    FERRY_TRY(build(ctx, s, 1, 0, x));
-    take_entries(x->x, first, s);
+    FERRY_TRY(build(ctx, s, !entries, 1, 0, x));
 done:
     ferry_i_ids_free(users);
     ferry_i_ids_free(items);
@@ -426,10 +435,13 @@ ferry_status ferry_i_ratings_sorted(ferry_ctx *ctx, const ferry_ratings *r,
                                     ferry_ratings **out)
 {
     rating_data d = {0};
-    const ferry_status st = sort_ratings(ctx, r, false, &d);
+    const ferry_status st = sort_ratings(ctx, r, false, true, &d);
 
     *out = NULL;
-    if (st == FERRY_OK) FERRY_MOVE(*out, d.r);
+    if (st == FERRY_OK) {
+        take_entries(d.x.x, d.r);
+        FERRY_MOVE(*out, d.r);
+    }
     ferry_i_rating_data_clear(&d);
     return st;
 }
@@ -459,7 +471,7 @@ ferry_status ferry_i_rating_data(ferry_ctx *ctx, const ferry_task *task, rating_
     const ferry_domain *d = NULL;
 
     FERRY_PASS(ferry_i_task_target(ctx, task, &d));
-    return sort_ratings(ctx, d->ratings, ferry_i_ranks_split(ctx), out);
+    return sort_ratings(ctx, d->ratings, ferry_i_ranks_split(ctx), false, out);
 }
 
 void ferry_i_rating_data_clear(rating_data *d)

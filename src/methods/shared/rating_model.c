@@ -67,7 +67,8 @@ done:
     return st;
 }
 
-/* Rank 0, which saves the model, gets what the users of all ranks rated; for the others nobody has rated anything. */
+/* Rank 0, which saves the model, gets what the users of all ranks rated; for the others nobody has rated anything.
+ * m->start has the users' counts behind it. */
 static ferry_status gather_rated(ferry_ctx *ctx, const observed *o, rating_model *m)
 {
     ferry_status st = FERRY_OK;
@@ -75,7 +76,8 @@ static ferry_status gather_rated(ferry_ctx *ctx, const observed *o, rating_model
     const int64_t users = m->p->rows;
     const void **out = NULL;
     void **in = NULL;
-    int64_t *n = NULL, *all = NULL;
+    int32_t *all = NULL;
+    int64_t *n = NULL;
 
     FERRY_TRY(ferry_i_ranks_share(ctx, o->users, sizeof *m->start, m->start + 1));
     for (int64_t i = 0; i < users; i++)
@@ -86,19 +88,18 @@ static ferry_status gather_rated(ferry_ctx *ctx, const observed *o, rating_model
     if (rank == 0) FERRY_NEW(ctx, all, m->start[users]);
     for (int i = 0; i < ranks; i++) {
         const int64_t from = m->start[o->users[i]], to = m->start[o->users[i + 1]];
-        out[i] = m->item;
+        out[i] = o->x->index;
         if (i == 0) n[i] = o->x->nnz * (int64_t)sizeof *all;
         if (rank == 0) {
             in[i] = all + from;
             n[ranks + i] = (to - from) * (int64_t)sizeof *all;
         }
     }
-    if (rank > 0) in[rank] = m->item; /* nothing goes to itself */
     FERRY_TRY(ferry_i_ranks_trade(ctx, out, n, in, n + ranks));
-    ferry_i_free(m->item);
-    m->item = NULL;
-    if (rank == 0) FERRY_MOVE(m->item, all);
     if (rank > 0) memset(m->start, 0, (size_t)(users + 1) * sizeof *m->start);
+    FERRY_NEW(ctx, m->item, m->start[users]);
+    for (int64_t e = 0; e < m->start[users]; e++)
+        m->item[e] = all[e];
 done:
     FERRY_FREE(out, in, n, all);
     return st;
@@ -117,15 +118,17 @@ ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r,
                                         ferry_i_ids_copy(r->items), rank, m));
     m->lo = r->lo;
     m->hi = r->hi;
-    FERRY_NEW(ctx, m->item, r->n); /* r is sorted: what a user rated stands together */
-    for (int64_t e = 0; e < r->n; e++) {
-        m->item[e] = r->item[e];
-        /* Counts by user now; the running sums below make them places. */
-        m->start[r->user[e] + 1]++;
+    if (o->users) {
+        int64_t *count = m->start + 1 + ferry_i_observed_user(ctx, o);
+        for (int64_t i = 0; i < o->x->rows; i++)
+            count[i] = o->x->start[i + 1] - o->x->start[i];
+        FERRY_TRY(gather_rated(ctx, o, m));
+    } else {
+        memcpy(m->start, o->x->start, (size_t)(o->x->rows + 1) * sizeof *m->start);
+        FERRY_NEW(ctx, m->item, o->x->nnz);
+        for (int64_t e = 0; e < o->x->nnz; e++)
+            m->item[e] = o->x->index[e];
     }
-    if (o->users) FERRY_TRY(gather_rated(ctx, o, m));
-    for (int64_t i = 0; !o->users && i < m->p->rows; i++)
-        m->start[i + 1] += m->start[i];
     FERRY_MOVE(*out, m);
 done:
     ferry_i_rating_model_free(m);

@@ -55,9 +55,9 @@ ferry_status ferry_i_observed_share(ferry_ctx *ctx, const observed *o, bool item
 /* v <- the sum of all ranks' v, which each has of its own part. */
 ferry_status ferry_i_observed_sum(ferry_ctx *ctx, const observed *o, int64_t n, double *v);
 
-/* A task's target, ready: sorted, and as a matrix. With --engine mpi both are of this rank's users, but for xt. */
+/* A task's target, ready: as a matrix, with users and items in the order of their ids. */
 typedef struct rating_data {
-    ferry_ratings *r; /* its users and items are all there are */
+    ferry_ratings *r; /* users, items and range; the ratings are in x alone */
     observed x;
 } rating_data;
 /* FERRY_ENEEDS unless the target has a rating that may be seen. */
@@ -103,8 +103,7 @@ typedef struct rating_model {
  * memory). */
 ferry_status ferry_i_rating_model_fill(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
                                        int64_t rank, rating_model *m);
-/* Zeroed; ids copied, range and what was rated from r, which is sorted; of several ranks, whose parts o says, only rank
- * 0 is told what was rated. */
+/* Zeroed; ids copied and range from r, what was rated from o; of several ranks only rank 0 is told that. */
 ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r,
                                       const observed *o, int64_t rank, rating_model **out);
 void ferry_i_rating_model_free(void *state);

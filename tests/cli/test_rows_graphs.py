@@ -1,0 +1,55 @@
+"""--engine mpi where edges cross ranks (label-propagation), and from arrays that stay in their file."""
+import sys
+
+from harness import ferry, main, read, write
+from mpi import differ, mpirun, ranks
+
+
+def check(folder, task, name, counts):
+    words = ["run", task, "-q", "--threads", 1, "--set", "evaluate.controls=none", "--set", "evaluate.repeats=2"]
+    ferry(*words, "-o", folder + "/one")
+    one = read(folder, f"one/predictions/{name}.csv")
+    for n in counts:
+        ranks(n, *words, "-o", f"{folder}/r{n}", "--engine", "mpi")
+        assert read(folder, f"r{n}/predictions/{name}.csv") == one, n
+
+
+def test_label_propagation(folder):
+    """The same bytes: a row is a sum over its neighbours in their order, whoever has them."""
+    mpirun()
+    ferry("gen", "social", "--out", folder + "/social", "--set", "people=301", "--set", "edges=900")
+    task = write(folder, "social/spread.yaml", read(folder, "social/task.yaml").replace("[gbc, gbdt, label-propagation]", "[label-propagation]"))
+    check(folder, task, "label-propagation", (2, 3, 5))
+
+
+def test_fewer_instances_than_ranks(folder):
+    mpirun()
+    write(folder, "y.csv", "id,y\na,x\nb,z\nc,x\n")
+    write(folder, "edges.csv", "a,b\nb,c\n")
+    task = write(folder, "few.yaml", "task: few\ngoal: classify\nmethods: [label-propagation]\ndomains:\n"
+                 "  - {name: t, role: target, y: y.csv, graphs: [{name: links, edges: edges.csv}], labelled: 2}\n")
+    check(folder, task, "label-propagation", (5,))
+
+
+def test_npy(folder):
+    """Doubles in C order are mapped, others copied; both give what one process gives."""
+    mpirun()
+    try:
+        import numpy
+    except ImportError:
+        from harness import Skip
+        raise Skip("there is no numpy")
+    g = numpy.random.default_rng(3)
+    x = g.normal(size=(301, 7))
+    numpy.save(folder + "/y.npy", (x @ g.normal(size=7) > 0).astype(int))
+    for order, kind in (("C", "f8"), ("F", "f8"), ("C", "f4")):
+        numpy.save(folder + "/x.npy", numpy.asarray(x, dtype=kind, order=order))
+        task = write(folder, "npy.yaml", "task: npy\ngoal: classify\ndomains:\n  - {name: t, role: target, x: x.npy, y: y.npy, labelled: 100}\n")
+        ferry("fit", task, "-m", "ridge", "-o", folder + "/one.ferry", "-q")
+        ranks(3, "fit", task, "-m", "ridge", "-o", folder + "/three.ferry", "-q", "--engine", "mpi")
+        for name in ("one", "three"):
+            ferry("predict", f"{folder}/{name}.ferry", folder + "/x.npy", "-o", f"{folder}/{name}.csv", "-q")
+        assert differ(folder + "/one.csv", folder + "/three.csv") < 1e-9, (order, kind)
+
+
+main(sys.modules[__name__])
