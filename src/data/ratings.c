@@ -5,7 +5,6 @@
  * else what the finite values span. */
 #include <math.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "data/data.h"
 
@@ -70,41 +69,43 @@ void ferry_i_ratings_range(ferry_ratings *r)
     }
 }
 
-/* Of pairs that repeat the last one stays, since files list ratings in the order given. The
- * scan goes from the end and moves what stays to the back, so each entry is looked at once:
- * O(n) with a hash table of pairs. */
+/* Of pairs that repeat the last one stays, since files list ratings in the order given: a user's entries are gone through
+ * from the last to the first, and an item that was met already is left out. O(n), 9 bytes a rating. */
 ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated)
 {
     ferry_status st = FERRY_OK;
-    /* [kept, n) holds what stays of the entries looked at so far: it descends with the
-     * scan */
-    int64_t slots = 64, kept = r->n;
-    int64_t *slot = NULL; /* entry + 1, or 0: pairs met so far, scanning from the end */
+    const int64_t users = ferry_i_ids_count(r->users), items = ferry_i_ids_count(r->items);
+    int64_t *start = NULL, *order = NULL; /* entries by user */
+    int64_t *met = NULL; /* of an item: user + 1 who has it, the last looked at */
+    uint8_t *drop = NULL;
+    int64_t kept = 0;
 
-    /* a power of two, at most half full: short chains by linear probing */
-    while (slots < 2 * r->n)
-        slots *= 2;
-    FERRY_NEW(ctx, slot, slots);
-    for (int64_t e = r->n - 1; e >= 0; e--) {
-        const int32_t pair[2] = {r->user[e], r->item[e]};
-        uint64_t s = XXH3_64bits(pair, sizeof pair) & (uint64_t)(slots - 1);
-        int64_t there = -1;
-        for (; (there = slot[s] - 1) >= 0; s = (s + 1) & (uint64_t)(slots - 1))
-            if (r->user[there] == pair[0] && r->item[there] == pair[1]) break;
-        if (there >= 0) continue; /* a later entry has this pair */
-        slot[s] = kept--;         /* kept + 1 of where it moves to */
-        r->user[kept] = pair[0];
-        r->item[kept] = pair[1];
-        r->value[kept] = r->value[e];
+    FERRY_NEW(ctx, start, users + 1);
+    FERRY_NEW(ctx, order, r->n);
+    FERRY_NEW(ctx, met, items);
+    FERRY_NEW(ctx, drop, r->n);
+    for (int64_t e = 0; e < r->n; e++)
+        start[r->user[e] + 1]++;
+    for (int64_t i = 0; i < users; i++)
+        start[i + 1] += start[i];
+    for (int64_t e = 0; e < r->n; e++)
+        order[start[r->user[e]]++] = e; /* start[i] becomes the end of user i */
+    for (int64_t i = 0, from = 0; i < users; from = start[i++])
+        for (int64_t k = start[i] - 1; k >= from; k--) {
+            int64_t *who = &met[r->item[order[k]]];
+            drop[order[k]] = *who == i + 1;
+            *who = i + 1;
+        }
+    for (int64_t e = 0; e < r->n; e++) {
+        if (drop[e]) continue;
+        r->user[kept] = r->user[e];
+        r->item[kept] = r->item[e];
+        r->value[kept++] = r->value[e];
     }
-    /* what stays is [kept, n): as many went as there is room in front */
-    *repeated = kept;
-    r->n -= kept;
-    memmove(r->user, r->user + kept, (size_t)r->n * sizeof *r->user);
-    memmove(r->item, r->item + kept, (size_t)r->n * sizeof *r->item);
-    memmove(r->value, r->value + kept, (size_t)r->n * sizeof *r->value);
+    *repeated = r->n - kept;
+    r->n = kept;
     ferry_i_ratings_range(r);
 done:
-    ferry_i_free(slot);
+    FERRY_FREE(start, order, met, drop);
     return st;
 }

@@ -338,6 +338,8 @@ static ferry_status hide_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rn
     FERRY_TRY(sort_by_key(ctx, all->users, all->user, n, b, a));
     if (d->seen.kind != FERRY_SEEN_NONE) FERRY_TRY(how_many(ctx, d, n, "ratings", &count));
     ferry_i_rng_shuffle(rng, n, a);
+    ferry_i_free(b); /* room for the copy */
+    b = NULL;
     FERRY_TRY(ferry_i_ratings_copy(ctx, all, &r));
     for (int64_t i = count; i < n; i++)
         r->value[a[i]] = NAN;
