@@ -67,7 +67,7 @@ static void each_part(const ferry_ctx *ctx, learning *l, row_fn fn,
         ferry_matrix own = *l->part[p].x;
         int64_t from = 0, to = 0;
         ferry_i_ranks_part(ctx, own.rows, &from, &to);
-        if (dense && own.dense && !l->part[p].map) {
+        if (dense && own.dense && ferry_i_part_plain(&l->part[p], l->f.d)) {
             own.rows = to - from;
             own.dense += from * own.cols;
             dense(l, &own, l->sum);
@@ -225,7 +225,7 @@ static void add_squares(learning *l, int64_t m, const ferry_cell *row)
         sum += v;
         found++;
     }
-    if (l->f.neg) return; /* what follows is asked of amounts alone */
+    if (l->f.neg || !l->rule) return; /* what follows the rule asks of amounts alone */
     if (found > 0) l->sum_squares += (sum - l->sum_mean) * (sum - l->sum_mean);
     add_ranks(l, m, row);
 }
@@ -398,12 +398,13 @@ static ferry_status find_facts(ferry_ctx *ctx, learning *l)
                    "feature %lld: the values are too large to add up", (long long)(j + 1));
         l->f.vary += varies(c);
     }
+    l->f.unit = 1;
+    if (!l->rule) goto done;
     l->f.skew = is_skewed(l);
     l->f.cvsum = l->f.neg || !(l->sum_mean > 0)
                      ? INFINITY
                      : sqrt(l->sum_squares / l->rows) / l->sum_mean;
     l->f.spread = find_spread(l, list);
-    l->f.unit = 1;
     if (sparse_enough(&l->f)) FERRY_TRY(find_unit(ctx, l, list));
 done:
     ferry_i_free(list);
@@ -533,14 +534,18 @@ done:
     return st;
 }
 
-/* Facts are gathered whatever is wanted: fill values and the choice of dense or CSR come
+/* Most facts are gathered whatever is wanted: fill values and the choice of dense or CSR come
  * from them too. */
 ferry_status ferry_i_scaler_fit(ferry_ctx *ctx, ferry_scale wanted, int64_t d, int64_t n,
                                 const ferry_scale_part *part, ferry_scaler **out,
                                 ferry_scale_facts *facts)
 {
     ferry_status st = FERRY_OK;
-    learning l = {.n_parts = n, .part = part, .f = {.d = d}};
+    learning l = {.n_parts = n,
+                  .part = part,
+                  .rule = wanted == FERRY_SCALE_AUTO,
+                  .words = wanted == FERRY_SCALE_AUTO || wanted == FERRY_SCALE_WORDS,
+                  .f = {.d = d}};
     ferry_scaler *s = NULL;
 
     *out = NULL;

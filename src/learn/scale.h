@@ -67,7 +67,8 @@ typedef struct ferry_scale_part {
     const int32_t *map;
 } ferry_scale_part;
 
-/* What the rule looks at, over all parts; a column varies if sd > 1e-7 |mean|. */
+/* What the rule looks at, over all parts; a column varies if sd > 1e-7 |mean|. Where a scale is asked for by name, what
+ * only the rule needs (frac, unit, cvsum, skew) may be left out. */
 typedef struct ferry_scale_facts {
     int64_t n, d, vary; /* rows, columns, columns that vary */
     double fill;        /* share of the present cells that are not 0 */

@@ -118,7 +118,8 @@ static void fill_dense(const applying *a, ferry_matrix *y)
 {
     const ferry_matrix *x = a->part->x;
     const int32_t *map = a->part->map;
-    const bool whole = x->dense && !map && !a->s->counts && a->s->kind != FERRY_SCALE_ROOTS;
+    const bool whole = x->dense && ferry_i_part_plain(a->part, a->s->d) && !a->s->counts &&
+                       a->s->kind != FERRY_SCALE_ROOTS;
 
     for (int64_t i = 0; whole && i < y->rows; i++)
         fill_row(a, y->cols, x->dense + i * x->cols, y->dense + i * y->cols);

@@ -12,6 +12,14 @@ typedef struct ferry_cell {
     double v;     /* NaN: missing */
 } ferry_cell;
 
+/* Whether the columns of x are the d columns of the view as they are: loops then need no map. */
+static inline bool ferry_i_part_plain(const ferry_scale_part *p, int64_t d)
+{
+    for (int64_t j = 0; p->map && j < p->x->cols; j++)
+        if (p->map[j] != j) return false;
+    return p->x->cols == d;
+}
+
 /* Those of row i into `to` (room for all columns of the part); how many. */
 static inline int64_t ferry_i_row_cells(const ferry_scale_part *p, int64_t i,
                                         ferry_cell *to)

@@ -1,16 +1,16 @@
 /* Scaling: the first two passes over dense matrices (scale.h has the rule, scale.c the passes).
  *
  * Row by row a cell costs a branch, a copy and a look at its column's 88 bytes. Here a block of
- * columns is walked down all rows with its sums in the nearest cache, in loops that a compiler
- * turns into vectors. Each sum gets the same numbers in the same order as in scale.c, so the bits
+ * columns is walked down all rows with its sums in the nearest cache (linalg/columns.h). Each sum gets the same numbers in the same order as in scale.c, so the bits
  * are the same: a column's from the first row to the last, a row's from the first column to the
  * last. Zeros, which scale.c does not visit, are taken in where they change nothing. */
 #include <float.h>
 #include <math.h>
 
 #include "learn/scale_learning.h"
+#include "linalg/columns.h"
 
-enum { BLOCK = 256 }; /* columns whose sums stay near; 2 KB of a row at a time */
+enum { BLOCK = 512 }; /* columns whose sums stay near; 4 KB of a row at a time */
 
 /* sum[i] += the cells of n columns from v on that are there, one after the other; four rows side
  * by side, so that an addition does not wait for the one before. */
@@ -54,52 +54,49 @@ static bool says_something(int64_t n, const double *v)
     return most != 0;
 }
 
-/* lo and hi with zeros: end_sums() takes these in anyway where there are any. A number is whole
- * if nothing is lost when 2^52 is added; from there on all are. */
+/* Whether some number is not whole: one is if nothing is lost when 2^52 is added; from there on
+ * all are. */
+static bool has_parts(const ferry_matrix *x)
+{
+    for (int64_t i = 0; i < x->rows; i++) {
+        const double *v = x->dense + i * x->cols;
+        int64_t parts = 0;
+        for (int64_t j = 0; j < x->cols; j++)
+            parts += (fabs(v[j]) < 0x1p52) & ((fabs(v[j]) + 0x1p52) - 0x1p52 != fabs(v[j]));
+        if (parts > 0) return true;
+    }
+    return false;
+}
+
+/* lo and hi with zeros: end_sums() takes these in anyway where there are any. */
 static void block_sums(const ferry_matrix *x, int64_t at, int64_t n, learning *l)
 {
-    double mean[BLOCK], lo[BLOCK], hi[BLOCK], there[BLOCK], filled[BLOCK], before = 0;
-    bool neg = false, frac = false;
+    double sum[BLOCK], lo[BLOCK], hi[BLOCK], gone[BLOCK], filled[BLOCK];
+    const ferry_columns sums = {
+        .n = n, .sum = sum, .lo = lo, .hi = hi, .gone = gone, .filled = filled};
 
     for (int64_t j = 0; j < n; j++) {
         const column *c = &l->col[at + j];
-        mean[j] = c->mean, lo[j] = c->lo, hi[j] = c->hi;
-        there[j] = c->there, filled[j] = c->filled;
-        before += c->filled;
+        sum[j] = c->mean, lo[j] = c->lo, hi[j] = c->hi;
+        gone[j] = filled[j] = 0;
     }
-    for (int64_t i = 0; i < x->rows; i++) {
-        const double *v = x->dense + i * x->cols + at;
-        int64_t below = 0, parts = 0;
-        for (int64_t j = 0; j < n; j++) {
-            const bool is = !isnan(v[j]);
-            there[j] -= is ? 0 : 1;
-            filled[j] += (v[j] != 0) & is ? 1 : 0;
-            mean[j] += is ? v[j] : 0;
-            lo[j] = v[j] < lo[j] ? v[j] : lo[j];
-            hi[j] = v[j] > hi[j] ? v[j] : hi[j];
-        }
-        for (int64_t j = 0; j < n && !neg; j++)
-            below += v[j] < 0;
-        for (int64_t j = 0; j < n && !frac; j++)
-            parts += (fabs(v[j]) < 0x1p52) & ((fabs(v[j]) + 0x1p52) - 0x1p52 != fabs(v[j]));
-        neg = neg || below > 0;
-        frac = frac || parts > 0;
-    }
+    ferry_i_column_sums(&sums, x->rows, x->cols, x->dense + at);
     for (int64_t j = 0; j < n; j++) {
         column *c = &l->col[at + j];
-        c->mean = mean[j], c->lo = lo[j], c->hi = hi[j];
-        c->there = there[j], c->filled = filled[j];
+        c->mean = sum[j], c->lo = lo[j], c->hi = hi[j];
+        c->there -= gone[j];
+        c->filled += filled[j];
         l->cells += filled[j];
+        l->f.neg = l->f.neg || lo[j] < 0;
     }
-    l->cells -= before;
-    l->f.neg = l->f.neg || neg;
-    l->f.frac = l->f.frac || frac;
 }
 
 void ferry_i_scale_dense_sums(learning *l, const ferry_matrix *x, double *sum)
 {
     for (int64_t at = 0; at < x->cols; at += BLOCK)
         block_sums(x, at, x->cols - at < BLOCK ? x->cols - at : BLOCK, l);
+    if (l->words) l->f.frac = l->f.frac || has_parts(x);
+    if (!l->rule) return;
     row_sums(x, sum);
     for (int64_t i = 0; i < x->rows; i++) {
         l->cell_mean += sum[i];
@@ -113,21 +110,15 @@ static void block_squares(const ferry_matrix *x, int64_t at, int64_t n, learning
 {
     double squares[BLOCK], mean[BLOCK], lo[BLOCK], hi[BLOCK];
     double other[BLOCK]; /* cells that are neither */
+    const ferry_columns sums = {
+        .n = n, .lo = lo, .hi = hi, .mean = mean, .squares = squares, .other = other};
 
     for (int64_t j = 0; j < n; j++) {
         const column *c = &l->col[at + j];
         squares[j] = c->squares, mean[j] = c->mean, lo[j] = c->lo, hi[j] = c->hi;
         other[j] = 0;
     }
-    for (int64_t i = 0; i < x->rows; i++) {
-        const double *v = x->dense + i * x->cols + at;
-        for (int64_t j = 0; j < n; j++) {
-            const double off = v[j] - mean[j];
-            const bool is = !isnan(v[j]);
-            squares[j] += (v[j] != 0) & is ? off * off : 0;
-            other[j] += (v[j] != lo[j]) & (v[j] != hi[j]) & is ? 1 : 0;
-        }
-    }
+    ferry_i_column_squares(&sums, x->rows, x->cols, x->dense + at);
     for (int64_t j = 0; j < n; j++) {
         column *c = &l->col[at + j];
         c->squares = squares[j];
@@ -138,31 +129,19 @@ static void block_squares(const ferry_matrix *x, int64_t at, int64_t n, learning
 /* Where the mean lies among the cells that are not 0 (add_ranks() of scale.c). */
 static void add_ranks(learning *l, const ferry_matrix *x)
 {
-    const double mean = l->cell_mean;
-    double last = l->last_below, first = l->first_above;
+    ferry_halves h = {.mean = l->cell_mean, .last = l->last_below, .first = l->first_above};
 
-    for (int64_t i = 0; i < x->rows; i++) {
-        const double *v = x->dense + i * x->cols;
-        int64_t below = 0;
-        for (int64_t j = 0; j < x->cols; j++) { /* NaN fails all comparisons */
-            const bool under = (v[j] < mean) & (v[j] != 0);
-            const bool over = (v[j] >= mean) & (v[j] != 0);
-            const double a = under ? v[j] : -INFINITY, b = over ? v[j] : INFINITY;
-            below += under;
-            last = a > last ? a : last;
-            first = b < first ? b : first;
-        }
-        l->below += (double)below;
-    }
-    l->last_below = last;
-    l->first_above = first;
+    ferry_i_column_halves(&h, x->rows * x->cols, x->dense);
+    l->below += (double)h.below;
+    l->last_below = h.last;
+    l->first_above = h.first;
 }
 
 void ferry_i_scale_dense_squares(learning *l, const ferry_matrix *x, double *sum)
 {
     for (int64_t at = 0; at < x->cols; at += BLOCK)
         block_squares(x, at, x->cols - at < BLOCK ? x->cols - at : BLOCK, l);
-    if (l->f.neg) return; /* what follows is asked of amounts alone */
+    if (l->f.neg || !l->rule) return; /* what follows the rule asks of amounts alone */
     row_sums(x, sum);
     for (int64_t i = 0; i < x->rows; i++)
         if (says_something(x->cols, x->dense + i * x->cols))

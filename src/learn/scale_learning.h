@@ -25,6 +25,7 @@ typedef struct learning {
     ferry_cell *row; /* the cells of a row that are missing or not 0 */
     double *sum;     /* dense: room for the sums of all rows of a part */
     column *col;
+    bool rule, words; /* the rule is asked; words are, or may be, what comes out */
     ferry_scale_facts f;
     /* of the sums of rows that are not empty */
     double rows, sum_mean, sum_squares;

@@ -226,15 +226,72 @@ static void test_pair_steps(void **state)
     }
 }
 
+/* Columns of rows with zeros and missing cells: the same bits as plain loops from all instruction sets. */
+static void test_columns(void **state)
+{
+    enum { MOST = 101, ROWS = 11 };
+    fixture *f = *state;
+
+    for (int64_t l = 0; l < FERRY_COUNT(lengths); l++) {
+        const int64_t n = lengths[l], stride = n + 3;
+        double *v = numbers(f, ROWS * stride), *mean = numbers(f, n), want[7][MOST];
+        ferry_halves half = {.mean = 0.1, .last = -INFINITY, .first = INFINITY};
+        for (int64_t e = 0; e < ROWS * stride; e++)
+            if (e % 5 == 0) v[e] = e % 3 ? 0 : NAN;
+        for (int64_t j = 0; j < n; j++) {
+            double *w[7];
+            for (int r = 0; r < 7; r++)
+                *(w[r] = &want[r][j]) = r == 1 ? INFINITY : r == 2 ? -INFINITY : 0.5;
+            for (int64_t i = 0; i < ROWS; i++) {
+                const double x = v[i * stride + j];
+                *w[3] += isnan(x);
+                if (isnan(x)) continue;
+                *w[0] += x;
+                *w[1] = fmin(*w[1], x);
+                *w[2] = fmax(*w[2], x);
+                *w[4] += x != 0;
+                *w[5] += x != 0 ? (x - mean[j]) * (x - mean[j]) : 0;
+            }
+            for (int64_t i = 0; i < ROWS; i++) {
+                const double x = v[i * stride + j];
+                *w[6] += !isnan(x) && x != *w[1] && x != *w[2];
+            }
+        }
+        for (int64_t e = 0; e < n; e++) {
+            if (v[e] == 0 || isnan(v[e])) continue;
+            half.below += v[e] < half.mean;
+            if (v[e] < half.mean) half.last = fmax(half.last, v[e]);
+            if (v[e] >= half.mean) half.first = fmin(half.first, v[e]);
+        }
+        for (int isa = 0; isa < FERRY_ISAS; isa++) {
+            const ferry_kernels *k = ferry_i_kernels_of((ferry_isa)isa);
+            double got[7][MOST];
+            ferry_halves h = {.mean = 0.1, .last = -INFINITY, .first = INFINITY};
+            const ferry_columns c = {n,      got[0], got[1], got[2], got[3],
+                                     got[4], mean,   got[5], got[6]};
+            if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+            for (int64_t j = 0; j < n; j++)
+                for (int r = 0; r < 7; r++)
+                    got[r][j] = r == 1 ? INFINITY : r == 2 ? -INFINITY : 0.5;
+            k->column_sums(&c, ROWS, stride, v);
+            k->column_squares(&c, ROWS, stride, v);
+            k->column_halves(&h, n, v);
+            for (int r = 0; r < 7; r++)
+                assert_memory_equal(got[r], want[r], (size_t)n * sizeof **got);
+            assert_int_equal(h.below, half.below);
+            assert_true(h.last == half.last && h.first == half.first);
+        }
+        free(v);
+        free(mean);
+    }
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_rows_dot),
-        T(test_ridges),
-        T(test_rows),
-        T(test_pair_steps),
+        T(test_rows_dot), T(test_ridges), T(test_columns), T(test_rows), T(test_pair_steps),
     };
     return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
 }

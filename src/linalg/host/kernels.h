@@ -7,6 +7,7 @@
 #ifndef FERRY_LINALG_KERNELS_H
 #define FERRY_LINALG_KERNELS_H
 
+#include "linalg/columns.h"
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
 #include "linalg/ridges.h"
@@ -72,6 +73,9 @@ typedef void ferry_lower_systems_fn(int64_t n, int64_t ld, const double *l, int6
                                     int64_t x_ld, double *x);
 typedef void ferry_lower_products_fn(int64_t n, int64_t d, const double *x, int64_t ld,
                                      double *a);
+typedef void ferry_columns_fn(const ferry_columns *c, int64_t rows, int64_t stride,
+                              const double *v);
+typedef void ferry_halves_fn(ferry_halves *h, int64_t n, const double *v);
 typedef void ferry_product_fn(const ferry_product *p, int64_t from, int64_t to);
 typedef void ferry_masked_fn(const ferry_masked *m, int64_t from, int64_t to);
 typedef void ferry_systems_fn(const ferry_systems *s, int64_t from, int64_t to,
@@ -106,6 +110,9 @@ typedef void ferry_neighbours_fn(const ferry_neighbours *s, int64_t run, int32_t
     X(asked_dots, ferry_asked_dots_fn)                                                     \
     X(lower_systems, ferry_lower_systems_fn)                                               \
     X(lower_products, ferry_lower_products_fn)                                             \
+    X(column_sums, ferry_columns_fn)                                                       \
+    X(column_squares, ferry_columns_fn)                                                    \
+    X(column_halves, ferry_halves_fn)                                                      \
     X(row_mul, ferry_row_mul_fn)                                                           \
     X(row_add, ferry_row_add_fn)                                                           \
     X(pair_steps, ferry_pair_steps_fn)                                                     \

@@ -170,3 +170,20 @@ void ferry_i_lower_products(int64_t n, int64_t d, const double *x, int64_t ld, d
 {
     anywhere()->lower_products(n, d, x, ld, a);
 }
+
+void ferry_i_column_sums(const ferry_columns *c, int64_t rows, int64_t stride,
+                         const double *v)
+{
+    anywhere()->column_sums(c, rows, stride, v);
+}
+
+void ferry_i_column_squares(const ferry_columns *c, int64_t rows, int64_t stride,
+                            const double *v)
+{
+    anywhere()->column_squares(c, rows, stride, v);
+}
+
+void ferry_i_column_halves(ferry_halves *h, int64_t n, const double *v)
+{
+    anywhere()->column_halves(h, n, v);
+}
