@@ -192,6 +192,8 @@ struct ferry_ctx {
     int64_t max_input;   /* bytes that an input may have once unpacked; 0: by its size */
     bool keep_unpacked;  /* the file unpacked last is kept for the next who opens it ... */
     struct ferry_unpacked *unpacked; /* ... here (src/data/input.c) */
+    bool
+        ample; /* address space was found to be without a limit (linalg/host/blas.c): asked once, not for every row of a stream */
     int isa; /* instruction set of the kernels (linalg/host/isa.h), chosen when it is made */
     bool machine_checked; /* told the log, if need be, that BLAS runs slow kernels */
     uint64_t said[16];    /* hashes of what ferry_i_warn_once() said last */

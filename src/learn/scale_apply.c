@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "learn/scale_cells.h"
+#include "linalg/columns.h"
 
 /* ---- rows to length 1 ---- */
 
@@ -16,13 +17,10 @@
 static double squares(const double *v, const int32_t *index, int64_t n)
 {
     double sum[8] = {0};
-    int64_t e = 0;
 
-    for (; !index && e + 8 <= n; e += 8)
-        for (int64_t l = 0; l < 8; l++)
-            sum[l] += isnan(v[e + l]) ? 0 : v[e + l] * v[e + l];
-    for (; e < n; e++)
-        sum[(index ? index[e] : e) % 8] += isnan(v[e]) ? 0 : v[e] * v[e];
+    if (!index) return ferry_i_row_squares(n, v);
+    for (int64_t e = 0; e < n; e++)
+        sum[index[e] % 8] += isnan(v[e]) ? 0 : v[e] * v[e];
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
            ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
@@ -96,20 +94,11 @@ static bool has_lengths(const ferry_scaler *s)
     return s->kind == FERRY_SCALE_WORDS || s->kind == FERRY_SCALE_L2;
 }
 
-/* A dense row of all columns whose cells do not depend on each other, in whole loops: the
- * numbers of fill_dense(). v + 0 makes 0 of -0, which is not stored either. */
-static void fill_row(const applying *a, int64_t n, const double *v, double *to)
+/* A dense row of all columns whose cells do not depend on each other. */
+static bool is_whole(const applying *a)
 {
-    const double *fill = a->s->fill, *shift = a->shift, *factor = a->s->factor;
-
-    for (int64_t j = 0; j < n; j++)
-        to[j] = v[j] + 0;
-    for (int64_t j = 0; !a->how.missing && j < n; j++)
-        to[j] = isnan(to[j]) ? fill[j] : to[j];
-    for (int64_t j = 0; shift && j < n; j++)
-        to[j] -= shift[j];
-    for (int64_t j = 0; factor && j < n; j++)
-        to[j] *= factor[j];
+    return a->part->x->dense && ferry_i_part_plain(a->part, a->s->d) && !a->s->counts &&
+           a->s->kind != FERRY_SCALE_ROOTS;
 }
 
 /* Every cell first gets what a 0 becomes, -shift_j factor_j, then the cells that are not
@@ -118,11 +107,12 @@ static void fill_dense(const applying *a, ferry_matrix *y)
 {
     const ferry_matrix *x = a->part->x;
     const int32_t *map = a->part->map;
-    const bool whole = x->dense && ferry_i_part_plain(a->part, a->s->d) && !a->s->counts &&
-                       a->s->kind != FERRY_SCALE_ROOTS;
+    const bool whole = is_whole(a);
 
     for (int64_t i = 0; whole && i < y->rows; i++)
-        fill_row(a, y->cols, x->dense + i * x->cols, y->dense + i * y->cols);
+        ferry_i_row_fill(y->cols, x->dense + i * x->cols,
+                         a->how.missing ? NULL : a->s->fill, a->shift, a->s->factor,
+                         y->dense + i * y->cols);
     for (int64_t i = 0; !whole && i < y->rows; i++) {
         double *to = y->dense + i * y->cols;
         const int64_t m = ferry_i_row_cells(a->part, i, a->row);
@@ -187,8 +177,16 @@ static bool nothing_to_do(const applying *a)
     if (a->how.own && (x->borrowed || x->pattern)) return false;
     for (int64_t j = 0; a->part->map && j < x->cols; j++)
         if (a->part->map[j] < 0) return false;
-    for (int64_t e = 0; e < x->nnz; e++)
-        if ((isnan(v[e]) && !a->how.missing) || (!x->dense && v[e] == 0)) return false;
+    for (int64_t at = 0; at < x->nnz;
+         at += 4096) { /* counted without branches, and given up early */
+        const int64_t to = x->nnz - at < 4096 ? x->nnz : at + 4096;
+        int64_t missing = 0, zeros = 0;
+        for (int64_t e = at; e < to; e++) {
+            missing += isnan(v[e]) ? 1 : 0;
+            zeros += v[e] == 0;
+        }
+        if ((missing > 0 && !a->how.missing) || (zeros > 0 && !x->dense)) return false;
+    }
     return true;
 }
 
@@ -263,7 +261,7 @@ ferry_row ferry_i_scaler_row(const ferry_scaler *s, const ferry_row *x,
     applying sparse = a;
 
     if (s->dense) {
-        memset(room->value, 0, (size_t)s->d * sizeof *room->value);
+        if (!is_whole(&a)) memset(room->value, 0, (size_t)s->d * sizeof *room->value);
         fill_dense(&a, &out);
         if (has_lengths(s)) ferry_i_rows_to_unit(&out);
         return (ferry_row){s->d, NULL, room->value};

@@ -30,4 +30,14 @@ void ferry_i_column_squares(const ferry_columns *c, int64_t rows, int64_t stride
 /* n cells, one after the other. */
 void ferry_i_column_halves(ferry_halves *h, int64_t n, const double *v);
 
+/* ---- one row of n cells ---- */
+
+/* to_j <- (v_j - shift_j) factor_j, a missing cell being fill_j first and -0 becoming 0; each of the three may be NULL. */
+void ferry_i_row_fill(int64_t n, const double *v, const double *fill, const double *shift,
+                      const double *factor, double *to);
+/* Sum of squares of what is not missing: eight sums, each of every eighth cell, added up by twos. */
+double ferry_i_row_squares(int64_t n, const double *v);
+/* How many are infinite. */
+int64_t ferry_i_row_infinite(int64_t n, const double *v);
+
 #endif

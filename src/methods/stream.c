@@ -2,11 +2,11 @@
  * learns from it.
  * Nothing here but the arguments and the state decides what happens: no clock, no random
  * numbers. A log of the calls replays to the same bits. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "linalg/blas.h"
+#include "linalg/columns.h"
 #include "methods/method.h"
 
 /* A method that can stream may also serve goals that cannot. */
@@ -73,10 +73,9 @@ static ferry_status check_row(ferry_ctx *ctx, const ferry_model *m, const ferry_
                    "a row has column %d after column %d: expected ascending columns",
                    x->index[e], x->index[e - 1]);
     }
-    /* Counted without a branch first: rows come one by one, and nearly none has an
-     * infinity. NaN is a missing cell and passes. */
-    for (int64_t e = 0; e < x->n; e++)
-        infinite += fabs(x->value[e]) > DBL_MAX;
+    /* Counted first: rows come one by one, and nearly none has an infinity. NaN is a
+     * missing cell and passes. */
+    infinite = ferry_i_row_infinite(x->n, x->value);
     for (int64_t e = 0; infinite > 0 && e < x->n; e++)
         FERRY_NEED(ctx, !isinf(x->value[e]), FERRY_EDATA,
                    "a row has an infinite value in column %lld",

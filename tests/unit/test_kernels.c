@@ -286,12 +286,64 @@ static void test_columns(void **state)
     }
 }
 
+/* One row through fill, shift and factor, its squares, its infinities: the bits of plain loops from all instruction sets. */
+static void test_row_cells(void **state)
+{
+    enum { MOST = 101 };
+    fixture *f = *state;
+
+    for (int64_t l = 0; l < FERRY_COUNT(lengths); l++) {
+        const int64_t n = lengths[l];
+        double *v = numbers(f, n), *by[3], out[MOST], want[MOST], part[8] = {0};
+        int64_t infinite = 0;
+        for (int i = 0; i < 3; i++)
+            by[i] = numbers(f, n);
+        for (int64_t j = 0; j < n; j += 3)
+            v[j] = j % 2 ? -0.0 : NAN;
+        for (int64_t j = 0; j < n; j++)
+            part[j % 8] += isnan(v[j]) ? 0 : v[j] * v[j];
+        for (int used = 0; used < 8; used++) {
+            const double *fill = used & 1 ? by[0] : NULL, *shift = used & 2 ? by[1] : NULL,
+                         *factor = used & 4 ? by[2] : NULL;
+            for (int64_t j = 0; j < n; j++) {
+                want[j] = fill && isnan(v[j]) ? fill[j] : v[j] + 0;
+                if (shift) want[j] -= shift[j];
+                if (factor) want[j] *= factor[j];
+            }
+            for (int isa = 0; isa < FERRY_ISAS; isa++) {
+                if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+                ferry_i_kernels_of((ferry_isa)isa)
+                    ->row_fill(n, v, fill, shift, factor, out);
+                for (int64_t j = 0; j < n; j++) /* a NaN has many bits */
+                    assert_true(isnan(want[j]) ? isnan(out[j])
+                                               : memcmp(out + j, want + j, 8) == 0);
+            }
+        }
+        const double sum = ((part[0] + part[1]) + (part[2] + part[3])) +
+                           ((part[4] + part[5]) + (part[6] + part[7]));
+        for (int64_t j = 1; j < n; j += 5, infinite++)
+            by[0][j] = j % 2 ? INFINITY : -INFINITY;
+        if (n > 2) by[0][2] = NAN;
+        for (int isa = 0; isa < FERRY_ISAS; isa++) {
+            if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+            const ferry_kernels *k = ferry_i_kernels_of((ferry_isa)isa);
+            assert_true(k->row_squares(n, v) == sum);
+            assert_int_equal(k->row_infinite(n, by[0]), infinite);
+            assert_int_equal(k->row_infinite(n, v), 0);
+        }
+        free(v);
+        for (int i = 0; i < 3; i++)
+            free(by[i]);
+    }
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_rows_dot), T(test_ridges), T(test_columns), T(test_rows), T(test_pair_steps),
+        T(test_rows_dot),  T(test_ridges), T(test_columns),
+        T(test_row_cells), T(test_rows),   T(test_pair_steps),
     };
     return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
 }

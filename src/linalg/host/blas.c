@@ -160,7 +160,8 @@ ferry_status ferry_i_blas_ready(ferry_ctx *ctx)
         return ferry_i_fail(
             ctx, FERRY_ENEEDS,
             "computing needs the library OpenBLAS (Debian: libopenblas0): %s", why);
-    if (!ferry_i_little_space()) return FERRY_OK;
+    ctx->ample = ctx->ample || !ferry_i_little_space();
+    if (ctx->ample) return FERRY_OK;
     (void)pthread_mutex_lock(&lock);
     const int there = ferry_i_blas.get_num_threads(), most = atomic_load(&most_threads);
     int n = ctx->threads;

@@ -187,3 +187,19 @@ void ferry_i_column_halves(ferry_halves *h, int64_t n, const double *v)
 {
     anywhere()->column_halves(h, n, v);
 }
+
+void ferry_i_row_fill(int64_t n, const double *v, const double *fill, const double *shift,
+                      const double *factor, double *to)
+{
+    anywhere()->row_fill(n, v, fill, shift, factor, to);
+}
+
+double ferry_i_row_squares(int64_t n, const double *v)
+{
+    return anywhere()->row_squares(n, v);
+}
+
+int64_t ferry_i_row_infinite(int64_t n, const double *v)
+{
+    return anywhere()->row_infinite(n, v);
+}

@@ -3,6 +3,7 @@
  * of the rows, whatever the width. */
 #include "linalg/host/kernels/kernel.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { ROWS = 4 };
@@ -149,4 +150,81 @@ void KERNEL(column_halves)(ferry_halves *h, int64_t n, const double *v)
         if (v[j] < h->mean && v[j] > h->last) h->last = v[j];
         if (v[j] >= h->mean && v[j] < h->first) h->first = v[j];
     }
+}
+
+/* ---- one row ---- */
+
+/* What is NULL is the same for all cells: three tests a row, none a cell. */
+INLINE void fill_some(int64_t n, const double *v, const double *fill, const double *shift,
+                      const double *factor, double *to)
+{
+    const vec zero = all_of(0);
+    int64_t j = 0;
+
+    for (; j + LANES <= n; j += LANES) {
+        vec x = VEC_LOAD(v + j) + zero;
+        if (fill) x = VEC_CHOOSE((ivec)(x == x), x, VEC_LOAD(fill + j));
+        if (shift) x -= VEC_LOAD(shift + j);
+        if (factor) x *= VEC_LOAD(factor + j);
+        VEC_STORE(to + j, x);
+    }
+    for (; j < n; j++) {
+        double x = v[j] + 0;
+        if (fill && isnan(x)) x = fill[j];
+        if (shift) x -= shift[j];
+        if (factor) x *= factor[j];
+        to[j] = x;
+    }
+}
+
+void KERNEL(row_fill)(int64_t n, const double *v, const double *fill, const double *shift,
+                      const double *factor, double *to)
+{
+    if (fill && !shift && !factor)
+        fill_some(n, v, fill, NULL, NULL, to);
+    else if (fill && shift && factor)
+        fill_some(n, v, fill, shift, factor, to);
+    else
+        fill_some(n, v, fill, shift, factor, to);
+}
+
+double KERNEL(row_squares)(int64_t n, const double *v)
+{
+    vec sum[8 / LANES];
+    double part[8];
+    int64_t j = 0;
+
+    UNROLL for (int i = 0; i < 8 / LANES; i++) sum[i] = all_of(0);
+    for (; j + 8 <= n; j += 8)
+        UNROLL for (int i = 0; i < 8 / LANES; i++)
+        {
+            const vec x = VEC_LOAD(v + j + i * LANES);
+            sum[i] += only((ivec)(x == x), x * x);
+        }
+    for (int i = 0; i < 8 / LANES; i++)
+        VEC_STORE(part + i * LANES, sum[i]);
+    for (int l = 0; j + l < n; l++)
+        part[l] += isnan(v[j + l]) ? 0 : v[j + l] * v[j + l];
+    return ((part[0] + part[1]) + (part[2] + part[3])) +
+           ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+int64_t KERNEL(row_infinite)(int64_t n, const double *v)
+{
+    const vec most = all_of(DBL_MAX), least = all_of(-DBL_MAX);
+    ivec found[2] = {{0}, {0}};
+    int64_t j = 0, count = 0;
+
+    for (; j + 2 * LANES <= n; j += 2 * LANES)
+        UNROLL for (int i = 0; i < 2; i++)
+        {
+            const vec x = VEC_LOAD(v + j + i * LANES);
+            found[i] -= (ivec)(x > most) | (ivec)(x < least);
+        }
+    found[0] += found[1];
+    for (int l = 0; l < LANES; l++)
+        count += found[0][l];
+    for (; j < n; j++)
+        count += isinf(v[j]) != 0;
+    return count;
 }
