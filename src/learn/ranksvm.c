@@ -41,7 +41,8 @@ typedef struct trainer {
     double *s_no, *add_no;         /* the same of the labels that an instance lacks */
     int64_t *start;                /* n + 1: pairs of instance i */
     double *a;                     /* pairs */
-    int32_t *yes, *no;             /* m each: labels of the instance at hand */
+    int32_t *label,
+        *n_yes; /* n x m: an instance's labels, then the others; n: how many it has */
 } trainer;
 
 /* Row i of x: its entries, and their columns when it is sparse.
@@ -58,7 +59,7 @@ static int64_t row_of(const ferry_matrix *x, int64_t i, const double **v,
 
 static void trainer_clear(trainer *t)
 {
-    FERRY_FREE(t->w, t->bias, t->x_mean, t->start, t->a, t->yes);
+    FERRY_FREE(t->w, t->bias, t->x_mean, t->start, t->a, t->label, t->n_yes);
 }
 
 /* How many of the m labels are on. */
@@ -111,7 +112,8 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     FERRY_NEW(ctx, t->bias, 7 * wide);
     FERRY_NEW(ctx, t->x_mean, 2 * n);
     FERRY_NEW(ctx, t->start, n + 1);
-    FERRY_NEW(ctx, t->yes, 2 * m);
+    FERRY_NEW(ctx, t->label, n * m);
+    FERRY_NEW(ctx, t->n_yes, n);
     /* seven arrays of `wide` in one piece: bias, c, w_mean, s, add, s_no, add_no */
     t->c = t->bias + wide;
     t->w_mean = t->c + wide;
@@ -120,9 +122,12 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     t->s_no = t->add + wide;
     t->add_no = t->s_no + wide;
     t->norm2 = t->x_mean + n;
-    t->no = t->yes + m;
     for (int64_t i = 0; i < n; i++) {
         const int64_t count = count_on(on + i * m, m);
+        int32_t *yes = t->label + i * m, *no = yes + count;
+        for (int64_t k = 0; k < m; k++)
+            *(on[i * m + k] ? yes++ : no++) = (int32_t)k;
+        t->n_yes[i] = (int32_t)count;
         /* |Y_i| |N_i| pairs; none for an instance with no or all labels */
         t->start[i + 1] = t->start[i] + count * (m - count);
     }
@@ -143,10 +148,10 @@ static void scores_of(const trainer *t, int64_t i, double *s)
     const int64_t n = row_of(t->x, i, &v, &index);
 
     ferry_e(t->ctx)->row_mul(t->ctx, n, v, index, t->w, t->wide, s);
-    for (int64_t k = 0; k < t->wide; k++) {
-        const double shift = t->w_mean[k] + t->c[k] * (t->x_mean[i] - t->mean2);
-        s[k] = t->scale * (s[k] - shift) + t->bias[k];
-    }
+    for (int64_t k = 0; t->mean && k < t->wide; k++)
+        s[k] -= t->w_mean[k] + t->c[k] * (t->x_mean[i] - t->mean2);
+    for (int64_t k = 0; k < t->wide; k++)
+        s[k] = t->scale * s[k] + t->bias[k];
 }
 
 /* W += add [scale (x_i - mean); 1]'.
@@ -172,30 +177,25 @@ static void update(trainer *t, int64_t i)
  * The scores are computed once and then kept up through the pairs: a step on (k, l)
  * moves s_k and s_l by da |x_i|^2 and no other score. The scores of the labels that are
  * off lie side by side (s_no), which is what the engine's loop over them wants. */
-static bool visit(trainer *t, int64_t i, const uint8_t *on, double C)
+static bool visit(trainer *t, int64_t i, double C)
 {
     const double norm2 = t->norm2[i];
     const int64_t pairs = t->start[i + 1] - t->start[i];
     const double most = C / (double)pairs;
     double *a = t->a + t->start[i], *s_no = t->s_no, *add_no = t->add_no;
-    int64_t n_yes = 0, n_no = 0;
+    const int64_t n_yes = t->n_yes[i], n_no = t->m - n_yes;
+    const int32_t *yes = t->label + i * t->m, *no = yes + n_yes;
     bool moved = false;
 
     if (pairs == 0) return false;
-    for (int64_t k = 0; k < t->m; k++) {
-        if (on[k])
-            t->yes[n_yes++] = (int32_t)k;
-        else
-            t->no[n_no++] = (int32_t)k;
-    }
     scores_of(t, i, t->s);
     memset(t->add, 0, (size_t)t->wide * sizeof *t->add);
     for (int64_t q = 0; q < n_no; q++) {
-        s_no[q] = t->s[t->no[q]];
+        s_no[q] = t->s[no[q]];
         add_no[q] = 0;
     }
     for (int64_t p = 0; p < n_yes; p++) {
-        const int32_t k = t->yes[p];
+        const int32_t k = yes[p];
         /* label k against all that are off: a of these pairs, s_no and add_no move, the
          * sum of da comes back */
         const ferry_label_pairs pairs_of_k = {n_no, t->s[k], norm2, most};
@@ -204,7 +204,7 @@ static bool visit(trainer *t, int64_t i, const uint8_t *on, double C)
         moved = moved || t->add[k] != 0;
     }
     for (int64_t q = 0; q < n_no; q++) {
-        t->add[t->no[q]] = add_no[q];
+        t->add[no[q]] = add_no[q];
         moved = moved || add_no[q] != 0;
     }
     if (moved) update(t, i);
@@ -422,7 +422,7 @@ ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
     while (r->epochs < o->epochs && moved && !*finish) {
         moved = false;
         for (int64_t i = 0; i < x->rows; i++)
-            moved = visit(&t, i, on + i * m, o->C) || moved;
+            moved = visit(&t, i, o->C) || moved;
         r->epochs++;
         FERRY_TRY(ferry_i_progress(ctx, "ranksvm", r->epochs, o->epochs, NAN, finish));
     }

@@ -10,6 +10,7 @@
 
 #include "core/ranks.h"
 #include "linalg/blas.h"
+#include "linalg/columns.h"
 #include "methods/method.h"
 #include "prepare/prepare.h"
 
@@ -237,7 +238,7 @@ static ferry_status describe_inputs(ferry_ctx *ctx, const ferry_matrix *x, ferry
     ferry_status st = FERRY_OK;
     const int64_t cols = x->cols, n = x->rows;
     int64_t first = 0, last = 0; /* this rank's rows */
-    double *mean = NULL, *std = NULL, *missing = NULL;
+    double *mean = NULL, *std = NULL, *missing = NULL, *more = NULL;
 
     if (cols > FERRY_INPUTS_MOST || n == 0) goto done;
     FERRY_NEW(ctx, m->inputs, 3 * cols);
@@ -245,22 +246,30 @@ static ferry_status describe_inputs(ferry_ctx *ctx, const ferry_matrix *x, ferry
     std = mean + cols;
     missing = std + cols;
     ferry_i_ranks_part(ctx, n, &first, &last);
+    FERRY_NEW(ctx, more, 4 * cols); /* for dense views: not 0, lowest, highest, neither */
+    const ferry_columns c = {cols, mean, more + cols, more + 2 * cols, missing,
+                             more, mean, std,         more + 3 * cols};
     for (int pass = 0; pass < 2; pass++) { /* sums, then squares about the mean */
-        for (int64_t i = first; i < last; i++) {
-            const int64_t from = x->dense ? 0 : x->start[i],
-                          to = x->dense ? cols : x->start[i + 1];
-            for (int64_t e = from; e < to; e++) {
-                const int64_t j = x->dense ? e : x->index[e];
-                const double v = x->dense ? x->dense[i * cols + e] : x->value[e];
+        if (x->dense)
+            (pass == 0 ? ferry_i_column_sums : ferry_i_column_squares)(
+                &c, last - first, cols, x->dense + first * cols);
+        for (int64_t j = 0; x->dense && j < cols; j++) {
+            if (pass == 0) /* from how many are not 0 to how many are */
+                more[j] = (double)(last - first) - missing[j] - more[j];
+            else /* the squares are of what is not 0 */
+                std[j] += more[j] * mean[j] * mean[j];
+        }
+        for (int64_t i = first; !x->dense && i < last; i++)
+            for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+                const int64_t j = x->index[e];
+                const double v = x->value[e];
                 if (isnan(v))
                     missing[j] += pass == 0;
                 else if (pass == 0)
                     mean[j] += v;
-                else /* of a sparse view: less than for a 0, which are all counted below */
-                    std[j] +=
-                        (v - mean[j]) * (v - mean[j]) - (x->dense ? 0 : mean[j] * mean[j]);
+                else /* less than for a 0, which are all counted below */
+                    std[j] += (v - mean[j]) * (v - mean[j]) - mean[j] * mean[j];
             }
-        }
         FERRY_TRY(ferry_i_ranks_sum(ctx, cols, pass == 0 ? mean : std));
         if (pass == 0) FERRY_TRY(ferry_i_ranks_sum(ctx, cols, missing));
         for (int64_t j = 0; j < cols; j++) {
@@ -277,6 +286,7 @@ static ferry_status describe_inputs(ferry_ctx *ctx, const ferry_matrix *x, ferry
     for (int64_t j = 0; j < cols; j++)
         missing[j] /= (double)n;
 done:
+    ferry_i_free(more);
     return st;
 }
 

@@ -303,7 +303,8 @@ done:
 /* The same lanes from the frames instead of the spaces. Also works after forget() and
  * after loading, since it reads nothing but the frames and what is saved with them. */
 static ferry_status from_frames(ferry_ctx *ctx, const ferry_prepared *p,
-                                const ferry_domain *d, bool spread, ferry_rows *out)
+                                const ferry_domain *d, bool spread, bool lend,
+                                ferry_rows *out)
 {
     ferry_status st = FERRY_OK;
     ferry_prepared asked = *p; /* labels of new data are what is asked for */
@@ -312,6 +313,7 @@ static ferry_status from_frames(ferry_ctx *ctx, const ferry_prepared *p,
 
     *out = (ferry_rows){0};
     asked.wants.labelled = asked.wants.keeps = false;
+    asked.wants.lend = lend;
     FERRY_NEW(ctx, lane, p->n_frames);
     FERRY_NEW(ctx, map, p->n_frames);
     FERRY_NEED(ctx, d->n_views == p->n_frames, FERRY_EDATA,
@@ -344,13 +346,19 @@ done:
 ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
                                   const ferry_domain *d, ferry_rows *out)
 {
-    return from_frames(ctx, p, d, false, out);
+    return from_frames(ctx, p, d, false, false, out);
 }
 
 ferry_status ferry_i_prepare_part(ferry_ctx *ctx, const ferry_prepared *p,
                                   const ferry_domain *d, ferry_rows *out)
 {
-    return from_frames(ctx, p, d, true, out);
+    return from_frames(ctx, p, d, true, false, out);
+}
+
+ferry_status ferry_i_prepare_part_lent(ferry_ctx *ctx, const ferry_prepared *p,
+                                       const ferry_domain *d, ferry_rows *out)
+{
+    return from_frames(ctx, p, d, true, true, out);
 }
 
 /* ---- all of it ---- */
@@ -445,14 +453,19 @@ ferry_status ferry_i_prepare(ferry_ctx *ctx, const ferry_task *task, const ferry
     ferry_status st = FERRY_OK;
     ferry_plan plan = {0};
     ferry_prepared *p = NULL;
+    int64_t delivered = 0;
 
     *out = NULL;
     FERRY_TRY(begin(ctx, task, w, &plan, &p));
+    for (int64_t d = 0; d < plan.n; d++)
+        delivered += plan.wanted[d];
+    if (delivered != 1 || w->layout != FERRY_JOINED) p->wants.lend = false;
     tell_uses(ctx, &plan, p);
     FERRY_TRY(fit_scales(ctx, &plan, p));
     FERRY_TRY(make_frame(ctx, &plan, p));
     FERRY_TRY(all_rows(ctx, &plan, p));
     tell(ctx, p);
+    p->wants.lend = false; /* new data come as a copy, unless asked for otherwise */
     FERRY_MOVE(*out, p);
 done:
     ferry_i_prepare_plan_clear(&plan);

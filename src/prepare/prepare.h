@@ -80,6 +80,9 @@ typedef struct ferry_wants {
     bool taught;   /* sources without labels are left out, FERRY_ENEEDS if all are */
     bool labelled; /* only instances with labels, in every domain */
     bool every;    /* all instances, also those without features (rows of 0) */
+    bool
+        lend; /* JOINED, one view, one domain: where only a shift and a factor would change the values these stay as
+                      they are, mostly without a copy (ferry_rows.factor) */
     bool keeps;  /* rows become part of the model: nothing of them is lent by the caller */
     bool embeds; /* APART: new data may be rows of the sources, whose first views follow
                       the target's in the model (ferry_method.embeds_sources) */
@@ -98,8 +101,11 @@ typedef struct ferry_rows {
     ferry_matrix **x; /* one, or (APART) one a view; n rows each */
     double **shift;   /* one a matrix: what centring would still take off each column, for
                          rows that are there; NULL: nothing */
-    uint8_t **there;  /* one a matrix: n, whether the instance has a row; NULL: all have */
-    uint8_t *has; /* one a space: whether the domain has such a view; not for new data */
+    double *
+        factor; /* of x[0], where its values are as they were: the prepared values are x_ij factor_j - shift_j; NULL: x itself,
+                         less the shift */
+    uint8_t **there; /* one a matrix: n, whether the instance has a row; NULL: all have */
+    uint8_t *has;    /* one a space: whether the domain has such a view; not for new data */
     /* by goal, NULL for new data: class (-1: hidden), number (NaN), n x k of 0, 1 (255) */
     int32_t *cls;
     double *num;
@@ -156,6 +162,9 @@ ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
 /* The same in fit: where rows are spread over ranks, those of this one. */
 ferry_status ferry_i_prepare_part(ferry_ctx *ctx, const ferry_prepared *p,
                                   const ferry_domain *d, ferry_rows *out);
+/* The same with `lend`. */
+ferry_status ferry_i_prepare_part_lent(ferry_ctx *ctx, const ferry_prepared *p,
+                                       const ferry_domain *d, ferry_rows *out);
 /* Rows and labels of all domains on top of each other (JOINED), moved out of p. */
 ferry_status ferry_i_prepared_stack(ferry_ctx *ctx, ferry_prepared *p, ferry_rows *out);
 /* Let the rows, spaces and links go. */

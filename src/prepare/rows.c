@@ -4,6 +4,7 @@
 
 #include "core/ranks.h"
 #include "learn/rows.h"
+#include "learn/scale_cells.h"
 #include "prepare/plan.h"
 
 void ferry_i_rows_clear(ferry_rows *r)
@@ -13,7 +14,8 @@ void ferry_i_rows_clear(ferry_rows *r)
         if (r->shift) ferry_i_free(r->shift[v]);
         if (r->there) ferry_i_free(r->there[v]);
     }
-    FERRY_FREE(r->x, r->shift, r->there, r->instance, r->has, r->cls, r->num, r->on);
+    FERRY_FREE(r->x, r->shift, r->factor, r->there, r->instance, r->has, r->cls, r->num,
+               r->on);
     *r = (ferry_rows){0};
 }
 
@@ -154,9 +156,32 @@ static bool is_uncentred(const ferry_prepared *p, const ferry_scaler *s)
            (p->wants.positive != FERRY_ANY_SIGN && s && s->kind == FERRY_SCALE_ROOTS);
 }
 
+enum {
+    FAR = 1000
+}; /* deviations that a column's mean may lie from 0, or products would lose too many digits */
+
+/* Whether the values of the view may stay as they are: all of its rows and columns are there, and no more is to be done
+ * than what products can take into account. Dense or CSR plays no part. */
+static bool can_lend(const ferry_prepared *p, const ferry_lane *l, const ferry_matrix *raw,
+                     const ferry_rows *r, const uint8_t *there)
+{
+    const ferry_scaler *s = l->scale;
+    const ferry_scale_part part = {raw, l->map};
+    const double root = sqrt((double)raw->cols);
+
+    if (!p->wants.lend || p->n_frames != 1 || p->wants.missing || r->whole || there ||
+        !s->dense || (s->kind != FERRY_SCALE_STANDARD && s->kind != FERRY_SCALE_COMMON) ||
+        !ferry_i_part_plain(&part, s->d) || !keeps_columns(l))
+        return false;
+    for (int64_t j = 0; j < s->d; j++)
+        if (fabs(s->shift[j] * s->factor[j]) * root > FAR) return false;
+    return true;
+}
+
 /* The part of x that one view makes. */
 static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const ferry_lane *l,
-                              const ferry_rows *r, uint8_t **there, ferry_matrix **out)
+                              const ferry_rows *r, uint8_t **there, bool *lent,
+                              ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
     const ferry_scale_how how = {p->wants.missing, is_uncentred(p, l->scale),
@@ -171,7 +196,16 @@ static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const fer
         /* the view keeps a slice's numbers anyway, so that it may lend its pattern on */
         if (raw->lender == l->view->x) lends = ferry_i_matrix_ref(raw);
         const ferry_scale_part part = {raw, l->map};
-        FERRY_TRY(ferry_i_scaler_apply(ctx, l->scale, &part, how, &ready));
+        *lent = can_lend(p, l, raw, r, *there);
+        if (*lent) { /* as `none` has it: dense, what is missing filled, and no copy of what is so already */
+            const ferry_scaler none = {.kind = FERRY_SCALE_NONE,
+                                       .d = l->scale->d,
+                                       .dense = true,
+                                       .fill = l->scale->fill};
+            FERRY_TRY(ferry_i_scaler_apply(ctx, &none, &part, how, &ready));
+        } else {
+            FERRY_TRY(ferry_i_scaler_apply(ctx, l->scale, &part, how, &ready));
+        }
         if (!*there && keeps_columns(l)) {
             FERRY_MOVE(*out, ready);
         } else {
@@ -195,11 +229,11 @@ done:
 
 /* What centring still takes off the columns of one lane: all of it where it was not
  * applied. `to` has room for l->cols. Whether there is any. */
-static bool lane_shift(const ferry_prepared *p, const ferry_lane *l, double *to)
+static bool lane_shift(const ferry_prepared *p, const ferry_lane *l, bool lent, double *to)
 {
     const ferry_scaler *s = l->scale;
 
-    if (!l->view || !s->shift || (s->dense && !is_uncentred(p, s))) return false;
+    if (!l->view || !s->shift || (s->dense && !is_uncentred(p, s) && !lent)) return false;
     for (int64_t j = 0; j < l->view->x->cols; j++) {
         const int64_t from = l->map ? l->map[j] : j, at = l->to ? l->to[j] : j;
         /* Shift and factor are of raw values, but what is returned is for scaled ones. */
@@ -211,7 +245,7 @@ static bool lane_shift(const ferry_prepared *p, const ferry_lane *l, double *to)
 /* ---- views side by side ---- */
 
 static ferry_status join_shifts(ferry_ctx *ctx, const ferry_prepared *p, int64_t n,
-                                const ferry_lane *lane, double **out)
+                                const ferry_lane *lane, bool lent, double **out)
 {
     ferry_status st = FERRY_OK;
     double *shift = NULL;
@@ -222,7 +256,7 @@ static ferry_status join_shifts(ferry_ctx *ctx, const ferry_prepared *p, int64_t
         cols += lane[v].cols;
     FERRY_NEW(ctx, shift, cols);
     for (int64_t v = 0; v < n; at += lane[v++].cols)
-        any = lane_shift(p, &lane[v], shift + at) || any;
+        any = lane_shift(p, &lane[v], lent, shift + at) || any;
     if (any) {
         FERRY_MOVE(*out, shift);
     }
@@ -238,15 +272,21 @@ static ferry_status make_joined(ferry_ctx *ctx, const ferry_prepared *p, int64_t
     ferry_status st = FERRY_OK;
     ferry_matrix **piece = NULL;
     uint8_t *there = NULL;
+    bool lent = false;
 
     FERRY_NEW(ctx, piece, n);
     for (int64_t v = 0; v < n; v++) {
-        FERRY_TRY(lane_rows(ctx, p, &lane[v], out, &there, &piece[v]));
+        FERRY_TRY(lane_rows(ctx, p, &lane[v], out, &there, &lent, &piece[v]));
         ferry_i_free(there);
         there = NULL;
     }
     FERRY_TRY(ferry_i_matrix_beside(ctx, p->dense, n, piece, &out->x[0]));
-    FERRY_TRY(join_shifts(ctx, p, n, lane, &out->shift[0]));
+    FERRY_TRY(join_shifts(ctx, p, n, lane, lent, &out->shift[0]));
+    if (lent) {
+        FERRY_NEW(ctx, out->factor, lane[0].cols);
+        memcpy(out->factor, lane[0].scale->factor,
+               (size_t)lane[0].cols * sizeof *out->factor);
+    }
 done:
     for (int64_t v = 0; piece && v < n; v++)
         ferry_i_matrix_free(piece[v]);
@@ -262,6 +302,7 @@ ferry_status ferry_i_rows_make(ferry_ctx *ctx, const ferry_prepared *p,
 {
     ferry_status st = FERRY_OK;
     const bool apart = p->wants.layout == FERRY_APART;
+    bool lent = false;
 
     *out = (ferry_rows){.domain = d, .n_x = apart ? n_lanes : 1};
     FERRY_NEW(ctx, out->x, out->n_x);
@@ -269,8 +310,8 @@ ferry_status ferry_i_rows_make(ferry_ctx *ctx, const ferry_prepared *p,
     FERRY_NEW(ctx, out->there, out->n_x);
     FERRY_TRY(list_instances(ctx, p, d, n_lanes, lane, spread, out));
     for (int64_t v = 0; apart && v < n_lanes; v++) {
-        FERRY_TRY(lane_rows(ctx, p, &lane[v], out, &out->there[v], &out->x[v]));
-        FERRY_TRY(join_shifts(ctx, p, 1, &lane[v], &out->shift[v]));
+        FERRY_TRY(lane_rows(ctx, p, &lane[v], out, &out->there[v], &lent, &out->x[v]));
+        FERRY_TRY(join_shifts(ctx, p, 1, &lane[v], false, &out->shift[v]));
     }
     if (!apart) FERRY_TRY(make_joined(ctx, p, n_lanes, lane, out));
     for (int64_t v = 0; out->whole && v < out->n_x; v++)

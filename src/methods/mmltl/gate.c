@@ -12,7 +12,7 @@
 
 #include "methods/mmltl/mmltl.h"
 
-enum { DRAWS = 99, AT_ONCE = 20, FOLDS = 5, MOST_ROWS = 1500 };
+enum { DRAWS = 99, TOGETHER = 250, FOLDS = 5, MOST_ROWS = 1500 };
 
 /* ---- the shift ---- */
 
@@ -29,103 +29,109 @@ static void fill_division(const int64_t *order, int64_t ns, int64_t c, ferry_blo
     }
 }
 
-/* far[c] <- squared distance of the groups' means for n divisions, from the sums of the first groups. */
-static void distances(const ferry_block *sum, const double *total, double ns, double nt,
+/* far[c] <- squared distance of the groups' means for n divisions, from the sums of the first groups; the last column of
+ * `sum` is that of all rows. factor (may be NULL): what the features are still to be multiplied by. */
+static void distances(const ferry_block *sum, const double *factor, double ns, double nt,
                       int64_t n, double *far)
 {
     for (int64_t c = 0; c < n; c++)
         far[c] = 0;
-    for (int64_t j = 0; j < sum->rows; j++)
+    for (int64_t j = 0; j < sum->rows; j++) {
+        const double by = factor ? factor[j] : 1, total = FERRY_ROW(sum, j)[n];
         for (int64_t c = 0; c < n; c++) {
             const double a = FERRY_ROW(sum, j)[c];
-            const double gap = a / ns - (total[j] - a) / nt;
+            const double gap = by * (a / ns - (total - a) / nt);
             far[c] += gap * gap;
         }
+    }
 }
 
-/* MOST_ROWS of x, those of all ranks, drawn by the name; NULL where x has no more. */
-static ferry_status some_rows(ferry_ctx *ctx, const char *name, const ferry_matrix *x,
-                              ferry_matrix **out)
+/* Which rows to look at, at most MOST_ROWS drawn by the name: rows (new) of x, or of *own, which has those of all ranks. */
+static ferry_status draw_rows(ferry_ctx *ctx, const char *name, const ferry_matrix *x,
+                              ferry_matrix **own, int64_t **rows, int64_t *some)
 {
     ferry_status st = FERRY_OK;
-    const int64_t rows = ferry_i_all_rows(x);
-    int64_t *order = NULL;
+    const int64_t n = ferry_i_all_rows(x);
     ferry_rng rng;
 
-    *out = NULL;
-    if (rows <= MOST_ROWS) {
-        if (x->whole) FERRY_TRY(ferry_i_matrix_collect(ctx, x, out));
-        goto done;
+    FERRY_NEW(ctx, *rows, n);
+    for (int64_t i = 0; i < n; i++)
+        (*rows)[i] = i;
+    *some = n < MOST_ROWS ? n : MOST_ROWS;
+    if (n > MOST_ROWS) {
+        ferry_i_rng_for(ctx, &rng, name);
+        ferry_i_rng_shuffle(&rng, n, *rows);
     }
-    FERRY_NEW(ctx, order, rows);
-    for (int64_t i = 0; i < rows; i++)
-        order[i] = i;
-    ferry_i_rng_for(ctx, &rng, name);
-    ferry_i_rng_shuffle(&rng, rows, order);
-    FERRY_TRY(ferry_i_matrix_pick(ctx, x, MOST_ROWS, order, out));
+    if (!x->whole) goto done;
+    if (n > MOST_ROWS)
+        FERRY_TRY(ferry_i_matrix_pick(ctx, x, MOST_ROWS, *rows, own));
+    else
+        FERRY_TRY(ferry_i_matrix_collect(ctx, x, own));
+    for (int64_t i = 0; i < *some; i++)
+        (*rows)[i] = i;
 done:
-    ferry_i_free(order);
+    return st;
+}
+
+/* sum += X'in for the rows of x that are listed, a few at a time: a copy of all would cost more than the product. */
+static ferry_status add_sums(ferry_ctx *ctx, const ferry_matrix *x, const int64_t *rows,
+                             const ferry_block *in, ferry_block *sum)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *part = NULL;
+
+    for (int64_t at = 0; at < in->rows; at += TOGETHER) {
+        const int64_t n = in->rows - at < TOGETHER ? in->rows - at : TOGETHER;
+        const ferry_block b = {n, in->k, FERRY_ROW(in, at)};
+        FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows + at, x->cols, NULL, &part));
+        FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, part, &b, 1, sum));
+        ferry_i_matrix_free(part);
+        part = NULL;
+    }
+done:
+    ferry_i_matrix_free(part);
     return st;
 }
 
 /* O(99 nnz) of the rows drawn: like one product with 99 labels. */
-static ferry_status shift_of(ferry_ctx *ctx, const ferry_matrix *xs, const ferry_matrix *xt,
-                             double *p)
+ferry_status ferry_i_mmltl_shift(ferry_ctx *ctx, const ferry_matrix *xs,
+                                 const ferry_matrix *xt, const double *factor, double *p)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = xs->rows + xt->rows, d = xs->cols;
+    /* the first is as the rows are; after the last come all rows */
+    enum { ALL = DRAWS + 1 };
     ferry_block *s = NULL, *t = NULL, *sum = NULL;
-    int64_t *order = NULL, above = 0;
-    double *total = NULL, *more = NULL, far[AT_ONCE], own = 0;
+    ferry_matrix *own_s = NULL, *own_t = NULL;
+    int64_t *order = NULL, *rows_s = NULL, *rows_t = NULL, ns = 0, nt = 0, above = 0;
+    double far[ALL];
     ferry_rng rng;
 
     *p = 1;
-    if (xs->rows == 0 || xt->rows == 0) goto done;
-    FERRY_NEW(ctx, order, n);
-    FERRY_NEW(ctx, total, d);
-    FERRY_NEW(ctx, more, d);
-    FERRY_TRY(ferry_i_block_new(ctx, xs->rows, AT_ONCE, &s));
-    FERRY_TRY(ferry_i_block_new(ctx, xt->rows, AT_ONCE, &t));
-    FERRY_TRY(ferry_i_block_new(ctx, d, AT_ONCE, &sum));
-    FERRY_TRY(ferry_e(ctx)->sums(ctx, xs, FERRY_COLS, 1, total));
-    FERRY_TRY(ferry_e(ctx)->sums(ctx, xt, FERRY_COLS, 1, more));
-    for (int64_t j = 0; j < d; j++)
-        total[j] += more[j];
-    for (int64_t i = 0; i < n; i++)
+    if (ferry_i_all_rows(xs) == 0 || ferry_i_all_rows(xt) == 0) goto done;
+    FERRY_TRY(draw_rows(ctx, "mmltl.shift.source", xs, &own_s, &rows_s, &ns));
+    FERRY_TRY(draw_rows(ctx, "mmltl.shift.target", xt, &own_t, &rows_t, &nt));
+    FERRY_NEW(ctx, order, ns + nt);
+    FERRY_TRY(ferry_i_block_new(ctx, ns, ALL + 1, &s));
+    FERRY_TRY(ferry_i_block_new(ctx, nt, ALL + 1, &t));
+    FERRY_TRY(ferry_i_block_new(ctx, xs->cols, ALL + 1, &sum));
+    for (int64_t i = 0; i < ns + nt; i++)
         order[i] = i;
     ferry_i_rng_for(ctx, &rng, "mmltl.shift");
-    for (int64_t at = 0; at <= DRAWS; at += AT_ONCE) { /* the first is as they are */
-        memset(s->data, 0, (size_t)(s->rows * s->k) * sizeof *s->data);
-        memset(t->data, 0, (size_t)(t->rows * t->k) * sizeof *t->data);
-        for (int64_t c = 0; c < AT_ONCE; c++) {
-            if (at + c > 0) ferry_i_rng_shuffle(&rng, n, order);
-            fill_division(order, xs->rows, c, s, t);
-        }
-        FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, xs, s, 0, sum));
-        FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, xt, t, 1, sum));
-        distances(sum, total, (double)xs->rows, (double)xt->rows, AT_ONCE, far);
-        if (at == 0) own = far[0];
-        for (int64_t c = at == 0; c < AT_ONCE && at + c <= DRAWS; c++)
-            above += far[c] >= own;
+    for (int64_t c = 0; c < ALL; c++) {
+        if (c > 0) ferry_i_rng_shuffle(&rng, ns + nt, order);
+        fill_division(order, ns, c, s, t);
     }
+    fill_division(order, ns + nt, ALL, s, t);
+    FERRY_TRY(add_sums(ctx, own_s ? own_s : xs, rows_s, s, sum));
+    FERRY_TRY(add_sums(ctx, own_t ? own_t : xt, rows_t, t, sum));
+    distances(sum, factor, (double)ns, (double)nt, ALL, far);
+    for (int64_t c = 1; c < ALL; c++)
+        above += far[c] >= far[0];
     *p = (double)(above + 1) / (DRAWS + 1);
 done:
-    FERRY_FREE(order, total, more, s, t, sum);
-    return st;
-}
-
-ferry_status ferry_i_mmltl_shift(ferry_ctx *ctx, const ferry_matrix *xs,
-                                 const ferry_matrix *xt, double *p)
-{
-    ferry_status st = FERRY_OK;
-    ferry_matrix *s = NULL, *t = NULL;
-
-    FERRY_TRY(some_rows(ctx, "mmltl.shift.source", xs, &s));
-    FERRY_TRY(some_rows(ctx, "mmltl.shift.target", xt, &t));
-    FERRY_TRY(shift_of(ctx, s ? s : xs, t ? t : xt, p));
-done:
-    ferry_i_matrix_free(s);
-    ferry_i_matrix_free(t);
+    ferry_i_matrix_free(own_s);
+    ferry_i_matrix_free(own_t);
+    FERRY_FREE(order, rows_s, rows_t, s, t, sum);
     return st;
 }
 

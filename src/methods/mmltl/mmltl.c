@@ -150,8 +150,10 @@ done:
 /* One fit under way. Freed by free_work() at any point; the model's parts are elsewhere. */
 typedef struct work {
     const mmltl_options *o;
-    examples e;           /* the source: features and labels */
-    ferry_matrix *xt;     /* the target's features */
+    /* The source: features and labels, and the target's features. Where e has factors, those of both domains are as the
+     * task has them: x_ij factor_j - shift_j is meant, and comes into the products (linear_subspace). */
+    examples e;
+    ferry_matrix *xt;
     ferry_mmltl_labels y; /* e's labels */
     int64_t g;            /* latent features */
     ferry_block *zs;      /* ns x g: those of the source */
@@ -204,6 +206,58 @@ static void shift_of(const ferry_block *u, const ferry_block *delta, double *shi
             shift[j] += FERRY_ROW(u, i)[j] * delta->data[i];
 }
 
+/* G and delta of features that are as the task has them become those of x_ij factor_j - shift_j: G = factor o Xs'B -
+ * shift 1'B with B the labels, of which centring leaves no sum. delta is a difference, so the shift is not in it. */
+static ferry_status rescale(ferry_ctx *ctx, const work *w, ferry_block *g,
+                            ferry_block *delta)
+{
+    ferry_status st = FERRY_OK;
+    const double *factor = w->e.factor, *shift = w->e.shift;
+    double *count = NULL;
+
+    if (!factor) return st;
+    FERRY_NEW(ctx, count, g->k);
+    for (int64_t i = 0; !w->y.centre && i < w->y.ns; i++)
+        for (int64_t k = 0; k < g->k; k++)
+            count[k] += w->y.on[i * g->k + k];
+    for (int64_t j = 0; j < g->rows; j++) {
+        for (int64_t k = 0; k < g->k; k++)
+            FERRY_ROW(g, j)[k] = factor[j] * FERRY_ROW(g, j)[k] - shift[j] * count[k];
+        delta->data[j] *= factor[j];
+    }
+done:
+    ferry_i_free(count);
+    return st;
+}
+
+/* zs <- Xs U, where need be as xs (factor o U) - 1 (shift'U). */
+static ferry_status project(ferry_ctx *ctx, const work *w, const ferry_block *u)
+{
+    ferry_status st = FERRY_OK;
+    const examples *e = &w->e;
+    ferry_block *scaled = NULL;
+    double *less = NULL;
+
+    if (!e->factor) {
+        ferry_e(ctx)->mul(ctx, 1, e->x, u, 0, w->zs);
+        return st;
+    }
+    FERRY_TRY(ferry_i_block_new(ctx, u->rows, u->k, &scaled));
+    FERRY_NEW(ctx, less, u->k);
+    for (int64_t j = 0; j < u->rows; j++)
+        for (int64_t k = 0; k < u->k; k++) {
+            FERRY_ROW(scaled, j)[k] = e->factor[j] * FERRY_ROW(u, j)[k];
+            less[k] += e->shift[j] * FERRY_ROW(u, j)[k];
+        }
+    ferry_e(ctx)->mul(ctx, 1, e->x, scaled, 0, w->zs);
+    for (int64_t i = 0; i < w->zs->rows; i++)
+        for (int64_t k = 0; k < u->k; k++)
+            FERRY_ROW(w->zs, i)[k] -= less[k];
+done:
+    FERRY_FREE(scaled, less);
+    return st;
+}
+
 /* U by the features, zs = Xs U.
  *
  * g is d x m, delta d x 1. delta is shrunken for the problem only; the distance that is
@@ -217,6 +271,7 @@ static ferry_status linear_subspace(ferry_ctx *ctx, work *w, ranked *s)
     ferry_mmltl p = {.g1 = o->g1, .g2 = o->g2};
 
     FERRY_TRY(ferry_i_mmltl_relation(ctx, xs, &w->y, w->xt, &g, &delta));
+    FERRY_TRY(rescale(ctx, w, g, delta));
     FERRY_TRY(ferry_i_block_new(ctx, delta->rows, 1, &whole));
     ferry_i_block_copy(delta, whole);
     FERRY_TRY(ferry_i_mmltl_shrink(ctx, (ferry_mmltl_shrink)o->shrink, xs, w->xt, delta));
@@ -226,7 +281,7 @@ static ferry_status linear_subspace(ferry_ctx *ctx, work *w, ranked *s)
     FERRY_TRY(ferry_i_block_new(ctx, g->rows, w->g, &s->u));
     FERRY_TRY(ferry_i_block_new(ctx, g->k, w->g, &v));
     FERRY_TRY(factor(ctx, o, &p, s->u, v, &w->stop));
-    ferry_e(ctx)->mul(ctx, 1, xs, s->u, 0, w->zs);
+    FERRY_TRY(project(ctx, w, s->u));
     shift_of(s->u, whole, w->shift);
 done:
     FERRY_FREE(g, delta, whole, v);
@@ -309,6 +364,56 @@ static int scaling_of(const mmltl_options *o)
     return o->mode == MODE_FERRY ? FERRY_SCALE_STANDARD : FERRY_SCALE_NONE;
 }
 
+/* x, as the task has it, becomes a copy that is scaled as everywhere. */
+static ferry_status finish_scaling(ferry_ctx *ctx, const base *b, ferry_matrix **x)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_scale_part part = {*x, NULL};
+    ferry_matrix *y = NULL;
+
+    FERRY_TRY(ferry_i_scaler_apply(ctx, b->prepared->frame[0].scale, &part,
+                                   (ferry_scale_how){0}, &y));
+    ferry_i_matrix_free(*x);
+    *x = y;
+done:
+    return st;
+}
+
+/* Both domains' features as they are meant, written out. */
+static ferry_status scale_both(ferry_ctx *ctx, const base *b, work *w)
+{
+    ferry_status st = FERRY_OK;
+
+    if (!w->e.factor) return st;
+    FERRY_TRY(finish_scaling(ctx, b, &w->xt));
+    FERRY_TRY(finish_scaling(ctx, b, &w->e.x));
+    FERRY_FREE(w->e.factor, w->e.shift);
+    w->e.factor = w->e.shift = NULL;
+done:
+    return st;
+}
+
+/* The target's features. If one domain's are as the task has them and the other's are not, that one's are written out:
+ * one scaler serves both, so that its factors do. */
+static ferry_status take_target(ferry_ctx *ctx, const ferry_domain *target, const base *b,
+                                work *w)
+{
+    ferry_status st = FERRY_OK;
+    ferry_rows r = {0};
+
+    FERRY_TRY((w->e.factor ? ferry_i_prepare_part_lent
+                           : ferry_i_prepare_part)(ctx, b->prepared, target, &r));
+    FERRY_MOVE(w->xt, r.x[0]);
+    if (w->e.factor && !r.factor) {
+        FERRY_TRY(finish_scaling(ctx, b, &w->e.x));
+        FERRY_FREE(w->e.factor, w->e.shift);
+        w->e.factor = w->e.shift = NULL;
+    }
+done:
+    ferry_i_rows_clear(&r);
+    return st;
+}
+
 /* Features and labels of the source, features of the target, room for the rest. begin()
  * owns nothing: what it makes belongs to *w or *s, also after a failure. */
 static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, work *w, ranked *s)
@@ -317,15 +422,15 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, work *w, ranke
     const mmltl_options *o = w->o;
     const bool ferry = o->mode == MODE_FERRY;
     const ferry_domain *target = NULL;
-    ferry_rows r = {0};
+    const base_wants wants = {.method = "mmltl",
+                              .train = TRAIN_SOURCE,
+                              .scale = scaling_of(o),
+                              .lend = o->kernel == KERNEL_NONE &&
+                                      o->shrink == FERRY_SHRINK_NONE};
 
-    FERRY_TRY(ferry_i_base_fit(
-        ctx, task,
-        &(base_wants){.method = "mmltl", .train = TRAIN_SOURCE, .scale = scaling_of(o)},
-        &s->b, &w->e));
+    FERRY_TRY(ferry_i_base_fit(ctx, task, &wants, &s->b, &w->e));
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    FERRY_TRY(ferry_i_prepare_part(ctx, s->b.prepared, target, &r));
-    FERRY_MOVE(w->xt, r.x[0]);
+    FERRY_TRY(take_target(ctx, target, &s->b, w));
     w->y = (ferry_mmltl_labels){.ns = w->e.n,
                                 .m = s->b.k,
                                 .on = w->e.on,
@@ -336,7 +441,6 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, work *w, ranke
     FERRY_NEW(ctx, s->mean, w->g);
     FERRY_NEW(ctx, s->inv_sd, w->g);
 done:
-    ferry_i_rows_clear(&r);
     return st;
 }
 
@@ -345,7 +449,7 @@ enum { LEAST_ROWS = 20 }; /* of either domain, for folds and a test to mean some
 /* What the gate says (gate.c): whether the features serve as they are (*plain), or the subspace without the
  * mean term (then the options in *o say so). */
 static ferry_status ask_gate(ferry_ctx *ctx, const ferry_ranksvm_options *learner,
-                             const work *w, mmltl_options *o, bool *plain)
+                             const base *b, work *w, mmltl_options *o, bool *plain)
 {
     const char *how = "subspace, means brought together";
     double p = 0, loss[2] = {0};
@@ -355,7 +459,7 @@ static ferry_status ask_gate(ferry_ctx *ctx, const ferry_ranksvm_options *learne
         strcmp(o->mu, "auto") != 0 || ferry_i_all_rows(w->e.x) < LEAST_ROWS ||
         ferry_i_all_rows(w->xt) < LEAST_ROWS)
         return FERRY_OK;
-    FERRY_PASS(ferry_i_mmltl_shift(ctx, w->e.x, w->xt, &p));
+    FERRY_PASS(ferry_i_mmltl_shift(ctx, w->e.x, w->xt, w->e.factor, &p));
     ferry_i_diag_real(ctx, "shift_p", p);
     if (p > 0.01 && w->e.x->whole)
         return ferry_i_fail(
@@ -364,6 +468,8 @@ static ferry_status ask_gate(ferry_ctx *ctx, const ferry_ranksvm_options *learne
             "features takes all rows in one place; --engine mpi runs with gate=no",
             p);
     if (p > 0.01) {
+        /* a RankSVM on the features wants them themselves */
+        FERRY_PASS(scale_both(ctx, b, w));
         FERRY_PASS(ferry_i_mmltl_choose(ctx, learner, w->e.x, &w->y, loss));
         ferry_i_diag_real(ctx, "cv_features", loss[0]);
         ferry_i_diag_real(ctx, "cv_subspace", loss[1]);
@@ -417,7 +523,7 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     *out = NULL;
     FERRY_NEW(ctx, m, 1);
     FERRY_TRY(begin(ctx, task, &w, &m->r));
-    FERRY_TRY(ask_gate(ctx, &learner, &w, o, &plain));
+    FERRY_TRY(ask_gate(ctx, &learner, &m->r.b, &w, o, &plain));
     if (plain) {
         FERRY_TRY(fit_plain(ctx, &learner, &w, &m->r, rep));
         FERRY_MOVE(*out, m);

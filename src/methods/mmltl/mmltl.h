@@ -148,9 +148,10 @@ void ferry_i_mmltl_kernel_clear(ferry_mmltl_kernel *k);
 
 /* ---- whether to transfer at all (gate.c) ---- */
 
-/* How likely so large a distance of the means is without a shift, of 99 random divisions of the rows: (c + 1) / 100. */
+/* How likely so large a distance of the means is without a shift, of 99 random divisions of the rows: (c + 1) / 100.
+ * factor (may be NULL): what the features are still to be multiplied by. */
 ferry_status ferry_i_mmltl_shift(ferry_ctx *ctx, const ferry_matrix *xs,
-                                 const ferry_matrix *xt, double *p);
+                                 const ferry_matrix *xt, const double *factor, double *p);
 /* Ranking loss over 5 folds of the source: of a RankSVM on the features, and on the subspace
  * without the mean term. Of more than 1500 rows about as many are looked at. */
 ferry_status ferry_i_mmltl_choose(ferry_ctx *ctx, const ferry_ranksvm_options *o,

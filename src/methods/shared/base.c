@@ -14,7 +14,7 @@ void ferry_i_base_clear(base *b)
 void ferry_i_examples_clear(examples *e)
 {
     ferry_i_matrix_free(e->x);
-    FERRY_FREE(e->cls, e->num, e->on);
+    FERRY_FREE(e->cls, e->num, e->on, e->factor, e->shift);
     *e = (examples){0};
 }
 
@@ -73,7 +73,8 @@ static ferry_wants wants_of(const base_wants *w, ferry_train train)
                          .shared = train != TRAIN_TARGET,
                          .taught = true,
                          .labelled = true,
-                         .keeps = w->keeps};
+                         .keeps = w->keeps,
+                         .lend = w->lend};
 }
 
 /* ---- labels alone ---- */
@@ -135,7 +136,11 @@ static ferry_status collect_rows(ferry_ctx *ctx, const ferry_task *task,
     FERRY_NEED(ctx, ferry_i_all_rows(r.x[0]) > 0, FERRY_ENEEDS,
                "%s needs labelled instances with features; train=%s has none", w->method,
                train_name(train));
-    *e = (examples){r.n, r.x[0], r.cls, r.num, r.on, sources};
+    *e = (examples){r.n, r.x[0], r.cls, r.num, r.on, sources, NULL, NULL};
+    if (r.factor) {
+        FERRY_MOVE(e->factor, r.factor);
+        FERRY_MOVE(e->shift, r.shift[0]);
+    }
     r.x[0] = NULL;
     r.cls = NULL;
     r.num = NULL;

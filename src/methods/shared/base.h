@@ -23,6 +23,8 @@ typedef struct base_wants {
     int scale;          /* ferry_scale */
     bool missing;       /* missing cells stay (trees) */
     bool keeps;         /* the examples become part of the model */
+    bool
+        lend; /* as in ferry_wants: factor and shift of the examples say what is left to do */
 } base_wants;
 
 /* The part of the model that all have. */
@@ -41,6 +43,8 @@ typedef struct examples {
     double *num;
     uint8_t *on;     /* n x k */
     int64_t sources; /* the first so many are of sources */
+    double *factor,
+        *shift; /* with `lend`: the prepared values are x_ij factor_j - shift_j; NULL: x itself */
 } examples;
 
 /* Collect the examples (sources first, then the target), count the priors; logs and records

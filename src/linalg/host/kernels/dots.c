@@ -43,12 +43,15 @@ void KERNEL(rows_dot)(int64_t rows, int64_t d, const double *a, const double *x,
 
 /* ---- a row times W (d x wide), wide a multiple of four ---- */
 
-/* s <- sum_e v_e W[index_e] for `fours` (at most 3) times four columns. Several sums at a
+/* Quads whose two sums stay in registers, with room for what they are made of. */
+enum { MOST_FOURS = LANES > 2 ? 5 : 3 };
+
+/* s <- sum_e v_e W[index_e] for `fours` (at most MOST_FOURS) times four columns. Several sums at a
  * time, or each addition would wait for the one before. */
 INLINE void row_some(int64_t n, const double *v, const int32_t *index, const double *w,
                      int64_t wide, int fours, double *s)
 {
-    quad even[3], odd[3];
+    quad even[MOST_FOURS], odd[MOST_FOURS];
     int64_t e = 0;
 
     UNROLL for (int c = 0; c < fours; c++) even[c] = odd[c] = QUAD_ZERO;
@@ -68,19 +71,26 @@ INLINE void row_some(int64_t n, const double *v, const int32_t *index, const dou
     UNROLL for (int c = 0; c < fours; c++) quad_store(s + 4 * c, quad_add(even[c], odd[c]));
 }
 
-/* 12 columns at a time, then 8, then 4: wide is a multiple of four. */
+/* As many columns at a time as the registers take, but such that no single quad is left over, whose two sums would
+ * wait for each other: wide is a multiple of four. */
 INLINE void row_all(int64_t n, const double *v, const int32_t *index, const double *w,
                     int64_t wide, double *s)
 {
+    enum { STEP = MOST_FOURS - 1 };
     int64_t c = 0;
 
-    for (; c + 12 <= wide; c += 12)
-        row_some(n, v, index, w + c, wide, 3, s + c);
-    if (c + 8 <= wide) {
-        row_some(n, v, index, w + c, wide, 2, s + c);
-        c += 8;
+    for (; wide - c > 4 * MOST_FOURS; c += 4 * STEP)
+        row_some(n, v, index, w + c, wide, STEP, s + c);
+    switch ((wide - c) / 4) {
+    case 1: row_some(n, v, index, w + c, wide, 1, s + c); break;
+    case 2: row_some(n, v, index, w + c, wide, 2, s + c); break;
+    case 3: row_some(n, v, index, w + c, wide, 3, s + c); break;
+#if LANES > 2
+    case 4: row_some(n, v, index, w + c, wide, 4, s + c); break;
+    case 5: row_some(n, v, index, w + c, wide, 5, s + c); break;
+#endif
+    default: break;
     }
-    if (c < wide) row_some(n, v, index, w + c, wide, 1, s + c);
 }
 
 /* Two copies of the loop, of which one does not look at index. */
@@ -93,17 +103,39 @@ void KERNEL(row_mul)(int64_t n, const double *v, const int32_t *index, const dou
         row_all(n, v, NULL, w, wide, s);
 }
 
-/* W[index_e] += v_e add.
- * Rows of W are distinct within a row of X, so nothing is added to twice. */
+/* W[index_e] += v_e add for `fours` (at most 4) times four columns, whose numbers of `add` stay in registers. */
+INLINE void add_some(int64_t n, const double *v, const int32_t *index, double *w,
+                     int64_t wide, int fours, const double *add)
+{
+    quad a[4];
+
+    UNROLL for (int c = 0; c < fours; c++) a[c] = quad_load(add + 4 * c);
+    for (int64_t e = 0; e < n; e++) {
+        double *to = w + (index ? index[e] : e) * wide;
+        UNROLL for (int c = 0; c < fours; c++)
+            quad_store(to + 4 * c, quad_add(quad_load(to + 4 * c), quad_times(v[e], a[c])));
+    }
+}
+
+INLINE void add_all(int64_t n, const double *v, const int32_t *index, double *w,
+                    int64_t wide, const double *add)
+{
+    int64_t c = 0;
+
+    for (; c + 16 <= wide; c += 16)
+        add_some(n, v, index, w + c, wide, 4, add + c);
+    for (; c < wide; c += 4)
+        add_some(n, v, index, w + c, wide, 1, add + c);
+}
+
+/* Rows of W are distinct within a row of X, so nothing is added to twice. */
 void KERNEL(row_add)(int64_t n, const double *v, const int32_t *index, double *w,
                      int64_t wide, const double *add)
 {
-    for (int64_t e = 0; e < n; e++) {
-        double *to = w + (index ? index[e] : e) * wide;
-        for (int64_t c = 0; c < wide; c += 4)
-            quad_store(to + c,
-                       quad_add(quad_load(to + c), quad_times(v[e], quad_load(add + c))));
-    }
+    if (index)
+        add_all(n, v, index, w, wide, add);
+    else
+        add_all(n, v, NULL, w, wide, add);
 }
 
 /* ---- pairs ---- */
