@@ -36,11 +36,12 @@ typedef struct trainer {
     int64_t m, wide; /* labels, and padded */
     double scale, mean2;
     double *w, *bias, *c, *w_mean; /* d x wide; wide each: biases, c, w mu */
-    double *x_mean, *norm2;        /* n each: x_i'mu, |scaled and extended x_i|^2 */
-    double *s, *add;               /* wide each: scores, sum of da */
-    double *s_no, *add_no;         /* the same of the labels that an instance lacks */
-    int64_t *start;                /* n + 1: pairs of instance i */
-    double *a;                     /* pairs */
+    double *w_room;         /* where w lies, at the beginning of a line of the cache */
+    double *x_mean, *norm2; /* n each: x_i'mu, |scaled and extended x_i|^2 */
+    double *s, *add;        /* wide each: scores, sum of da */
+    double *s_no, *add_no;  /* the same of the labels that an instance lacks */
+    int64_t *start;         /* n + 1: pairs of instance i */
+    double *a;              /* pairs */
     int32_t *label,
         *n_yes; /* n x m: an instance's labels, then the others; n: how many it has */
 } trainer;
@@ -59,7 +60,7 @@ static int64_t row_of(const ferry_matrix *x, int64_t i, const double **v,
 
 static void trainer_clear(trainer *t)
 {
-    FERRY_FREE(t->w, t->bias, t->x_mean, t->start, t->a, t->label, t->n_yes);
+    FERRY_FREE(t->w_room, t->bias, t->x_mean, t->start, t->a, t->label, t->n_yes);
 }
 
 /* How many of the m labels are on. */
@@ -108,7 +109,8 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     const int64_t wide = (m + 3) / 4 * 4, n = x->rows;
 
     *t = (trainer){.ctx = ctx, .x = x, .mean = mean, .m = m, .wide = wide};
-    FERRY_NEW(ctx, t->w, x->cols * wide);
+    FERRY_NEW(ctx, t->w_room, x->cols * wide + 8);
+    t->w = t->w_room + (64 - (uintptr_t)t->w_room % 64) % 64 / sizeof *t->w;
     FERRY_NEW(ctx, t->bias, 7 * wide);
     FERRY_NEW(ctx, t->x_mean, 2 * n);
     FERRY_NEW(ctx, t->start, n + 1);
