@@ -74,12 +74,16 @@ void ferry_i_ratings_range(ferry_ratings *r)
 ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated)
 {
     ferry_status st = FERRY_OK;
-    const int64_t users = ferry_i_ids_count(r->users), items = ferry_i_ids_count(r->items);
+    int64_t users = 0, items = 0;
     int64_t *start = NULL, *order = NULL; /* entries by user */
     int64_t *met = NULL; /* of an item: user + 1 who has it, the last looked at */
     uint8_t *drop = NULL;
     int64_t kept = 0;
 
+    for (int64_t e = 0; e < r->n; e++) {
+        users = r->user[e] < users ? users : r->user[e] + 1;
+        items = r->item[e] < items ? items : r->item[e] + 1;
+    }
     FERRY_NEW(ctx, start, users + 1);
     FERRY_NEW(ctx, order, r->n);
     FERRY_NEW(ctx, met, items);
