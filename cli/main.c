@@ -87,15 +87,25 @@ static bool fits_alone(const cli *c)
     return c->command->run == cli_fit && !(engine && strcmp(engine, "mpi") == 0);
 }
 
-/* Whether the launcher calls this rank another than 0. Those who have not joined know no more. */
-static bool is_other_rank(void)
+/* What the launcher says of this process, without joining: 0 where it says nothing. */
+static int launched(const char *ompi, const char *pmi)
 {
-    static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-    const char *own = NULL;
+    const char *value = getenv(ompi) ? getenv(ompi) : getenv(pmi);
 
-    for (size_t i = 0; !own && i < sizeof rank / sizeof *rank; i++)
-        own = getenv(rank[i]);
-    return own && strcmp(own, "0") != 0;
+    return value ? atoi(value) : 0;
+}
+
+/* Every rank would fit the same model. Rank 0 says so; another that ended sooner with a failure would have it killed before. */
+static int refuse_fits(void)
+{
+    if (launched("OMPI_COMM_WORLD_RANK", "PMI_RANK") > 0) {
+        (void)sleep(1);
+        return EXIT_USAGE;
+    }
+    return cli_usage(
+        "several ranks of fit would all fit the same model: --engine mpi spreads the rows of "
+        "one fit over them; else start it without mpirun (inside a program of an MPI job: "
+        "with OMPI_COMM_WORLD_SIZE=1)");
 }
 
 /* One of several ranks: join them. Rank 0 goes on with the command (EXIT_DONE, *serves false). */
@@ -106,15 +116,8 @@ static int join_ranks(cli *c, bool *serves)
 
     if (!c->value[KEY_MPI] && !(works_with_ranks(c) && ferry_ranks_launched()))
         return EXIT_DONE;
-    if (fits_alone(
-            c)) { /* rank 0 says so; one that ended sooner with a failure would have it killed before */
-        *serves = is_other_rank();
-        return *serves
-                   ? EXIT_DONE
-                   : cli_usage("several ranks of fit would all fit the same model: "
-                               "--engine mpi spreads the rows of one fit over them; else "
-                               "start it without mpirun");
-    }
+    if (fits_alone(c)) /* one process, or one that was told nothing, just fits */
+        return launched("OMPI_COMM_WORLD_SIZE", "PMI_SIZE") > 1 ? refuse_fits() : EXIT_DONE;
     ferry_status st = ferry_ranks_join(c->ctx);
     if (st != FERRY_OK) return ferry_rank(c->ctx) == 0 ? cli_failed(c, st) : EXIT_USAGE;
     joined = c->ctx;

@@ -201,9 +201,13 @@ static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_result
     else if (r->worlds == 0)
         ferry_i_text_addf(t, "; no control ran, so whether it is the %s is not known",
                           carried(rs));
-    else if (r->as_bad > 0) {
+    else if (20 * r->as_bad >= 3 * (r->worlds + 1)) { /* 3 of 19, 1 of 2 */
         ferry_i_text_addf(t, ", whatever the %s: ", carried(rs));
         add_count(t, rs, r->as_bad, r->worlds, "badly");
+    } else if (r->as_bad > 0) {
+        ferry_i_text_add(t, "; ");
+        add_count(t, rs, r->as_bad, r->worlds, "badly");
+        add_draws(t, r);
     } else {
         ferry_i_text_addf(t, "; that it is the %s is not shown", carried(rs));
         add_draws(t, r);

@@ -511,7 +511,8 @@ static ferry_status advise(ferry_ctx *ctx, const trials *t, const int64_t *order
         reached += t->way[i].reached;
         if (!t->way[i].denied) s->best = fmax(s->best, t->way[i].repeat.q);
     }
-    if (s->labels < SELECT_FEW && first->reached) FERRY_TRY(opposed(ctx, t, order, s));
+    if (s->best >= s->floor && s->labels < SELECT_FEW && first->reached)
+        FERRY_TRY(opposed(ctx, t, order, s));
     s->told = s->best >= s->floor && s->against < 0;
     s->confirmed = !s->told && s->against < 0 && first->reached &&
                    ferry_i_select_confirmed(reached, s->labels, first->hits,
@@ -548,7 +549,7 @@ static ferry_status conclude(ferry_ctx *ctx, const trials *t, const char *source
         way *w = &t->way[i];
         l[i] = (select_labels){w->rows, s->classes, t->o.splits, w->y};
         w->score = m > 0 ? ferry_i_select_score(w->repeat.q, m, w->hits) : w->repeat.q;
-        w->denied = ferry_i_select_denied(s->classes, m, w->hits);
+        w->denied = w->reached && ferry_i_select_denied(s->classes, m, w->hits);
     }
     for (int64_t i = 0; i < t->n; i++) {
         int64_t at = 0;

@@ -180,7 +180,8 @@ static json_t *way_json(const ferry_selection *s, const ferry_way *w)
     (void)json_object_set_new(o, "leaks", json_integer(w->leaks));
     (void)json_object_set_new(o, "below_floor", json_boolean(w->below));
     (void)json_object_set_new(
-        o, "denied", json_boolean(ferry_i_select_denied(s->classes, s->labels, w->hits)));
+        o, "denied",
+        json_boolean(w->reached && ferry_i_select_denied(s->classes, s->labels, w->hits)));
     (void)json_object_set_new(o, "tied", json_boolean(w->tied));
     (void)json_object_set_new(o, "recommended", json_boolean(w->recommended));
     return o;

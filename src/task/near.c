@@ -4,6 +4,7 @@
  * these (label propagation, five folds): so it is chosen anew for every split. */
 #include <string.h>
 
+#include "core/ranks.h"
 #include "data/parts.h"
 #include "learn/diffuse.h"
 #include "learn/learn.h"
@@ -308,6 +309,12 @@ ferry_status ferry_i_domain_choose_near(ferry_ctx *ctx, ferry_domain *d, ferry_d
     st = ferry_i_domain_with_graphs(ctx, d, all, out);
     all = NULL;
 done:
+    /* neighbours' values crossed ranks: all go on, or none */
+    if (any) st = ferry_i_ranks_agree(ctx, st);
+    if (st != FERRY_OK) {
+        ferry_domain_free(*out);
+        *out = NULL;
+    }
     for (int64_t i = 0; all && i < d->n_graphs; i++)
         ferry_i_graph_free(all[i]);
     FERRY_FREE(all, v.y, v.fold);

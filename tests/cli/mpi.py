@@ -34,7 +34,12 @@ def start(n, *args, program=FERRY):
 
 
 def finish(p):
-    out, err = p.communicate(timeout=300)
+    try:
+        out, err = p.communicate(timeout=300)
+    except subprocess.TimeoutExpired:  # ranks that wait for each other: none is left behind
+        p.terminate()
+        p.communicate()
+        raise
     return Result(p.returncode, out, err)
 
 

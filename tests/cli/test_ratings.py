@@ -156,4 +156,14 @@ def test_order_of_rows(folder):
         assert len(said[0]) > 100 and said[0] == said[1], method
 
 
+def test_equal_ratings(folder):
+    """Ratings that do not differ: every solver's model is loaded again and answers with the one value."""
+    data = write(folder, "r.csv", "user,item,rating\na,x,3\na,y,3\nb,x,3\n")
+    task = write(folder, "t.yaml", "task: same\ngoal: rate\ndomains: [{name: t, role: target, ratings: r.csv, labelled: 1.0}]\n")
+    for solver in ("vb", "vb-diagonal", "als", "sgd"):
+        ferry("fit", task, "-m", "mf", "--set", "solver=" + solver, "-o", folder + "/m.ferry", "-q")
+        ferry("predict", folder + "/m.ferry", data, "-o", folder + "/p.csv", "-q")
+        assert all(abs(float(r[-1]) - 3) < 1e-6 for r in csv_rows(read(folder, "p.csv"))[1:]), (solver, read(folder, "p.csv"))
+
+
 main(sys.modules[__name__])

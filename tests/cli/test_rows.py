@@ -6,28 +6,16 @@ import os
 import random
 import shutil
 import struct
-import subprocess
 import sys
 
-from harness import FERRY, Result, Skip, ferry, main, parses, read, write
+from harness import ferry, main, parses, read, write
+from mpi import finish, start
 
 MOST = 1e-9  # relative difference
-ENV = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",  # containers forbid the other
-    "OMPI_MCA_orte_tmpdir_base": "/tmp", "OMPI_MCA_plm_rsh_agent": "sh",
-    "ASAN_OPTIONS": "detect_leaks=0",  # MPI's own
-}
 
 
 def ranks(n, *args):
-    program = shutil.which("mpirun")
-    if not program or not os.path.exists(os.path.join(os.path.dirname(FERRY), "libferry_mpi.so")):
-        raise Skip("there is no mpirun, or Ferry was built without MPI")
-    p = subprocess.run([program, "-n", str(n), FERRY, *map(str, args), "-q", "--threads", "1", "--engine", "mpi"],
-                       env={**os.environ, **ENV}, capture_output=True, text=True, timeout=300)
-    return Result(p.returncode, p.stdout, p.stderr)
+    return finish(start(n, *args, "-q", "--threads", "1", "--engine", "mpi"))
 
 
 def largest(pairs, size):

@@ -144,6 +144,7 @@ def test_resumed(folder):
             except FileNotFoundError:  # it is complete, and the folder goes
                 break
         return seen
+    kept, now = {}, {}
     for _ in range(5):
         for old in (out, out + ".part"):
             shutil.rmtree(old, ignore_errors=True)
@@ -165,6 +166,7 @@ def test_resumed(folder):
         assert r.code == 0, r
         if len(now) > len(kept):
             break
+    assert now, "in five tries no rank died with some fits finished and some not"
     assert len(now) > len(kept) and all(now[n] == kept[n] for n in kept), (kept, now)
     assert not os.path.exists(out + ".part")
     ferry(*words, "-o", folder + "/one")
@@ -202,6 +204,19 @@ def test_fit_without_the_engine(folder):
         r = finish(start(3, "fit", task, "-m", "bias", "-o", folder + "/m.ferry", *more))
         assert r.code == 2 and r.err.count("ferry: ") == 1 and "--engine mpi spreads the rows" in r.err, r
         assert not os.path.exists(folder + "/m.ferry")
+
+
+def test_fit_of_one(folder):
+    """A process that was told of no others fits; inside a program of an MPI job it is refused on every rank, never left out."""
+    task, _ = rate(folder)
+    out = folder + "/m.ferry"
+    for told, more, code in (({"PMIX_RANK": "0"}, [], 0), ({"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"}, [], 0), ({}, ["--mpi"], 0),
+                             ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}, [], 2),
+                             ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1"}, [], 2)):
+        p = subprocess.run([FERRY, "fit", task, "-m", "bias", "-o", out, "-q", *more], env={**os.environ, **told}, capture_output=True, text=True)
+        assert p.returncode == code and os.path.exists(out) == (code == 0), (told, more, p)
+        if code == 0:
+            os.remove(out)
 
 
 main(sys.modules[__name__])

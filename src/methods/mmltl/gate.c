@@ -29,6 +29,11 @@ static void fill_division(const int64_t *order, int64_t ns, int64_t c, ferry_blo
     }
 }
 
+static void clear(ferry_block *b)
+{
+    memset(b->data, 0, (size_t)(b->rows * b->k) * sizeof *b->data);
+}
+
 /* far[c] <- squared distance of the groups' means for n divisions, from the sums of the first groups; the last column of
  * `sum` is that of all rows. factor (may be NULL): what the features are still to be multiplied by. */
 static void distances(const ferry_block *sum, const double *factor, double ns, double nt,
@@ -93,13 +98,15 @@ done:
     return st;
 }
 
-/* O(99 nnz) of the rows drawn: like one product with 99 labels. */
+/* O(99 nnz) of the rows drawn: like one product with 99 labels. Where features are many the divisions go in groups, so
+ * that their sums stay small. */
 ferry_status ferry_i_mmltl_shift(ferry_ctx *ctx, const ferry_matrix *xs,
                                  const ferry_matrix *xt, const double *factor, double *p)
 {
     ferry_status st = FERRY_OK;
     /* the first is as the rows are; after the last come all rows */
-    enum { ALL = DRAWS + 1 };
+    enum { ALL = DRAWS + 1, SOME = 20, WIDE = 1 << 15 };
+    const int64_t most = xs->cols > WIDE ? SOME : ALL;
     ferry_block *s = NULL, *t = NULL, *sum = NULL;
     ferry_matrix *own_s = NULL, *own_t = NULL;
     int64_t *order = NULL, *rows_s = NULL, *rows_t = NULL, ns = 0, nt = 0, above = 0;
@@ -111,20 +118,25 @@ ferry_status ferry_i_mmltl_shift(ferry_ctx *ctx, const ferry_matrix *xs,
     FERRY_TRY(draw_rows(ctx, "mmltl.shift.source", xs, &own_s, &rows_s, &ns));
     FERRY_TRY(draw_rows(ctx, "mmltl.shift.target", xt, &own_t, &rows_t, &nt));
     FERRY_NEW(ctx, order, ns + nt);
-    FERRY_TRY(ferry_i_block_new(ctx, ns, ALL + 1, &s));
-    FERRY_TRY(ferry_i_block_new(ctx, nt, ALL + 1, &t));
-    FERRY_TRY(ferry_i_block_new(ctx, xs->cols, ALL + 1, &sum));
+    FERRY_TRY(ferry_i_block_new(ctx, ns, most + 1, &s));
+    FERRY_TRY(ferry_i_block_new(ctx, nt, most + 1, &t));
+    FERRY_TRY(ferry_i_block_new(ctx, xs->cols, most + 1, &sum));
     for (int64_t i = 0; i < ns + nt; i++)
         order[i] = i;
     ferry_i_rng_for(ctx, &rng, "mmltl.shift");
-    for (int64_t c = 0; c < ALL; c++) {
-        if (c > 0) ferry_i_rng_shuffle(&rng, ns + nt, order);
-        fill_division(order, ns, c, s, t);
+    for (int64_t from = 0; from < ALL; from += most) { /* most divides ALL */
+        clear(s);
+        clear(t);
+        clear(sum);
+        for (int64_t c = from; c < from + most; c++) {
+            if (c > 0) ferry_i_rng_shuffle(&rng, ns + nt, order);
+            fill_division(order, ns, c - from, s, t);
+        }
+        fill_division(order, ns + nt, most, s, t);
+        FERRY_TRY(add_sums(ctx, own_s ? own_s : xs, rows_s, s, sum));
+        FERRY_TRY(add_sums(ctx, own_t ? own_t : xt, rows_t, t, sum));
+        distances(sum, factor, (double)ns, (double)nt, most, far + from);
     }
-    fill_division(order, ns + nt, ALL, s, t);
-    FERRY_TRY(add_sums(ctx, own_s ? own_s : xs, rows_s, s, sum));
-    FERRY_TRY(add_sums(ctx, own_t ? own_t : xt, rows_t, t, sum));
-    distances(sum, factor, (double)ns, (double)nt, ALL, far);
     for (int64_t c = 1; c < ALL; c++)
         above += far[c] >= far[0];
     *p = (double)(above + 1) / (DRAWS + 1);

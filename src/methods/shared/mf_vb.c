@@ -229,7 +229,10 @@ static void fold_in_by(const work *k, rating_model *m, double *alpha)
     m->ridge = all > 0 ? sum / all : 0;
     for (int64_t c = 0; c < k->n_ranks; c++)
         for (int64_t j = 0; k->w[c] > 0 && j < k->rank[c]; j++)
-            *alpha++ = sqrt(s2 / (m->ridge * fmax(k->with[c].v[j], 1e-9))) / k->w[c];
+            /* equal ratings: no ridge, and nothing to be multiplied */
+            *alpha++ = m->ridge > 0
+                           ? sqrt(s2 / (m->ridge * fmax(k->with[c].v[j], 1e-9))) / k->w[c]
+                           : 1;
     m->shrink_a = s2 / k->base.va;
     m->shrink_b = s2 / k->base.vb;
 }
