@@ -317,8 +317,48 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
     return t->cols > 1 && rows > 1 && again == 0 && t->as != FERRY_DATA_LABELS;
 }
 
+/* A name that is there again becomes "name (2)" and so on: some programs write headers that repeat. A header
+ * of n equal names costs O(n), since each name counts how often it came. */
+static ferry_status tell_apart(ferry_ctx *ctx, ferry_table *t, int64_t line)
+{
+    ferry_status st = FERRY_OK;
+    ferry_ids *names = ferry_i_ids_new();
+    int64_t *count = NULL;
+    char *other = NULL;
+    bool told = false;
+
+    FERRY_HAVE(ctx, names);
+    FERRY_NEW(ctx, count, t->cols);
+    for (int64_t j = 0; j < t->cols; j++) {
+        char **name = &t->col[j].name;
+        bool added = false;
+        const int64_t at = ferry_i_ids_add(names, *name, &added);
+        FERRY_HAVE(ctx, at >= 0);
+        if (added) continue;
+        for (int64_t k = count[at] + 2; !added; k++) {
+            ferry_i_free(other);
+            FERRY_HAVE(ctx, other = ferry_i_sprintf("%s (%lld)", *name, (long long)k));
+            FERRY_HAVE(ctx, ferry_i_ids_add(names, other, &added) >= 0);
+            count[at]++;
+        }
+        if (!told)
+            ferry_i_log(ctx, FERRY_WARN,
+                        "%s:%lld: the name %s is there twice; the later one is called %s, "
+                        "and others that repeat likewise",
+                        t->in->path, (long long)line, *name, other);
+        told = true;
+        ferry_i_free(*name);
+        FERRY_MOVE(*name, other);
+    }
+done:
+    ferry_i_ids_free(names);
+    FERRY_FREE(count, other);
+    return st;
+}
+
 /* Keep the names of the first line. */
-static ferry_status take_names(ferry_ctx *ctx, ferry_table *t, const glance *g)
+static ferry_status take_names(ferry_ctx *ctx, ferry_table *t, const glance *g,
+                               int64_t line)
 {
     for (int64_t j = 0; j < t->cols; j++) {
         t->col[j].name = g[j].first.n > 0
@@ -328,7 +368,7 @@ static ferry_status take_names(ferry_ctx *ctx, ferry_table *t, const glance *g)
         /* what pandas calls a column without a name when it writes a table that it has read */
         t->col[j].unnamed = g[j].first.n == 0 || span_is(g[j].first, "unnamed: 0");
     }
-    return FERRY_OK;
+    return tell_apart(ctx, t, line);
 }
 
 /* The number of columns is the first line's; rows with another are refused when they are
@@ -366,7 +406,7 @@ ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
         t->col[j].role = text ? FERRY_COL_CATEGORY : FERRY_COL_NUMBER;
     }
     if (t->header) {
-        FERRY_TRY(take_names(ctx, t, g));
+        FERRY_TRY(take_names(ctx, t, g, line));
         /* c stands behind the first record, which was the header */
         t->body = c.s;
     }

@@ -52,6 +52,33 @@ def test_inspect_csv(folder):
     assert re.search(r"^ +cat +2$", out, re.M) and re.search(r"^ +dog +1$", out, re.M), out
 
 
+def test_repeated_names(folder):
+    """A column is found by the name that the warning gives it, wherever columns are named; also when a model is asked later."""
+    rows = "".join(f"{i % 5},{i % 3},{i * 7 % 11},{'uv'[i % 2]}\n" for i in range(40))
+    write(folder, "x.csv", "a,b,c,a\n" + rows)
+    write(folder, "plain.csv", "a,b,c,y\n" + rows)
+    write(folder, "new.csv", "a,b,c\n" + "".join(r[:-2] + "\n" for r in rows.splitlines()))
+    said = "x.csv:1: the name a is there twice; the later one is called a (2)"
+    assert said in ferry("inspect", folder + "/x.csv").err
+    lines = "task: t\ngoal: classify\ndomains:\n  - {name: t, role: target, x: %s, label: %s, labelled: 10}\nevaluate: {repeats: 1}\nmethods: [svm]\n"
+    named = write(folder, "named.yaml", lines % ("x.csv", '"a (2)"'))
+    last = write(folder, "last.yaml", lines % ("x.csv", "last"))
+    plain = write(folder, "plain.yaml", lines % ("plain.csv", "y"))
+    got = []
+    for task, more in ((named, []), (last, ["--set", "domains.t.label=a (2)"]), (last, []), (plain, [])):
+        r = ferry("fit", task, "-m", "svm", "-o", folder + "/m.ferry", *more)
+        assert (said in r.err) == (task != plain), r
+        for data in ("x.csv", "new.csv") if task != plain else ("plain.csv", "new.csv"):
+            r = ferry("predict", folder + "/m.ferry", f"{folder}/{data}")
+            assert "new to the model" not in r.err and "are not there" not in r.err, (task, data, r)
+            got.append(r.out)
+    assert len(set(got)) == 1, got
+    for option in ("label", "drop"):
+        assert parses(ferry("inspect", folder + "/x.csv", "--json", "--set", option + "=a (2)").out)["features"] == ["a", "b", "c"]
+    r = ferry("inspect", folder + "/x.csv", "--set", "label=a (3)", code=2)
+    assert "no column a (3) (label=) among its 4: a, b, c, a (2)" in r.err, r
+
+
 def test_inspect_of_a_name_with_commands(folder):
     """A file's name reaches a terminal through a pipe, too."""
     write(folder, "red\x1b[31m.csv", "a,b\n1,2\n")

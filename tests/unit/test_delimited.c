@@ -168,8 +168,20 @@ static void test_headers(void **state)
     features_are(d, "column 1=3,column 1=x,column 2");
     ferry_data_free(d);
     d = read_text(ctx, "a,b,a,a,a (2)\n1,2,3,4,5\n", "header=auto");
-    features_are(d, "a,b,a (2),a (3),a (2) (4)");
+    features_are(d, "a,b,a (2),a (3),a (2) (2)");
     ferry_data_free(d);
+    d = read_text(ctx, "a,b,a,b,a\n1,2,3,4,5\n",
+                  "header=auto"); /* each counts for itself */
+    features_are(d, "a,b,a (2),b (2),a (3)");
+    ferry_data_free(d);
+    for (int i = 0; i < 3; i++) { /* ... and is found by the name that it got */
+        d = read_text(ctx, "a,b,a,b,a\n1,2,3,4,5\n",
+                      (const char *[]){"label=b (2)", "id=b (2)", "drop=b (2)"}[i]);
+        features_are(d, "a,b,a (2),a (3)");
+        assert_int_equal(d->labels != NULL, i == 0);
+        assert_int_equal(d->ids != NULL, i == 1);
+        ferry_data_free(d);
+    }
     refused(ctx, "a,b\n", "header=yes", "no instances");
 }
 
@@ -316,7 +328,7 @@ static void test_label_sets(void **state)
             "bad.csv:3: column 3: some labels of a set are missing");
     refused(ctx, "x,p\n1,1\n2,yes\n", "label=last:1",
             "bad.csv:3: column 2: expected 0 or 1");
-    refused(ctx, "x,label:p,label:p\n1,1,1\n", "header=auto",
+    refused(ctx, "x,label:p,p\n1,1,1\n", "label=label:p,p",
             "two label columns are called p");
     refused(ctx, "x,p\n1,1\n", "label=last:3", "no column last:3");
 }
