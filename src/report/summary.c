@@ -188,13 +188,20 @@ done:
 
 /* ---- for people ---- */
 
-static void add_verdicts(ferry_text *t, const line *l)
+/* Sign test and verdicts, where there are any: no blanks at a line's end. */
+static void add_judged(ferry_text *t, const line *l)
 {
+    const bool tested = !isnan(l->sign_p);
     bool any = false;
 
+    if (tested) ferry_i_text_addf(t, "  %6s", ferry_i_number_words(3, false, l->sign_p).s);
     for (int v = FERRY_HELPS; v <= FERRY_EQUAL; v++) {
         if (l->verdicts[v] == 0) continue;
-        ferry_i_text_addf(t, "%s%lld %s", any ? ", " : "  ", (long long)l->verdicts[v],
+        ferry_i_text_addf(t, "%*s%lld %s",
+                          any      ? 0
+                          : tested ? 2
+                                   : 10,
+                          any ? ", " : "", (long long)l->verdicts[v],
                           ferry_verdict_name((ferry_verdict)v));
         any = true;
     }
@@ -222,14 +229,12 @@ ferry_status ferry_summary_table(ferry_ctx *ctx, int64_t n,
                       (long long)n, width, "method");
     for (int64_t i = 0; i < s.lines; i++) {
         const line *l = &s.line[i];
-        ferry_i_text_addf(&t, "%s%*s  %9s  %5lld  %3lld  %3lld  %4lld  %13lld  %6s",
-                          l->name, width - (int)ferry_i_utf8_width(l->name), "",
+        ferry_i_text_addf(&t, "%s%*s  %9s  %5lld  %3lld  %3lld  %4lld  %13lld", l->name,
+                          width - (int)ferry_i_utf8_width(l->name), "",
                           isnan(l->rank) ? "" : ferry_i_number_words(2, false, l->rank).s,
                           (long long)l->tasks, (long long)l->wins, (long long)l->ties,
-                          (long long)l->losses, (long long)l->best,
-                          isnan(l->sign_p) ? ""
-                                           : ferry_i_number_words(3, false, l->sign_p).s);
-        add_verdicts(&t, l);
+                          (long long)l->losses, (long long)l->best);
+        add_judged(&t, l);
         ferry_i_text_add(&t, "\n");
     }
     if (isfinite(s.cd))

@@ -99,6 +99,7 @@ def test_several(folder):
     assert 0 <= d["friedman_p"] <= 1
     table = ferry("run", folder + "/one", folder + "/two", "-q", "--controls=none", "-o", folder + "/again").out
     assert table.startswith("2 tasks; ") and "mean rank" in table, table
+    assert not [line for line in table.splitlines() if line != line.rstrip()], table
     refused("run", folder + "/out/one/predictions", says="no task file", cwd=folder)
 
 
