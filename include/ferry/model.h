@@ -74,7 +74,8 @@ typedef struct ferry_prediction {
 } ferry_prediction;
 
 /**
- * Predict for every instance of a domain (goal rate: for every pair in its ratings).
+ * Predict for every instance of a domain (goal rate: for every pair in its ratings, as often as
+ * it was given unless the domain is in a task).
  * Features are matched by name where both sides have names, else by number.
  */
 FERRY_API ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,

@@ -484,6 +484,8 @@ class Ratings(unittest.TestCase):
         self.assertFalse(rated & {i for i, _ in best["0"]})
         values = [v for _, v in best["0"]]
         self.assertEqual(values, sorted(values, reverse=True))
+        asked = model.predict(PAIRS[[3, 1, 3]])  # twice: answered twice
+        self.assertEqual(asked.tolist(), [asked[0], model.predict(PAIRS[[1]])[0], asked[0]])
 
     def test_fold_in(self):
         model = ferryml.MF().fit(PAIRS, STARS)

@@ -98,6 +98,8 @@ typedef struct ferry_ratings {
     ferry_ids *users, *items;
     double lo, hi;
     bool ranged; /* lo and hi were given */
+    /* where pairs repeated: all as they were given, each by its place among the n; else NULL */
+    int64_t lines, *line;
 } ferry_ratings;
 
 /* Rows of two views known to be the same thing: instance ids left[i] of one domain,
@@ -185,9 +187,11 @@ ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *use
 /* Everything is new, users and items too. */
 ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
                                   ferry_ratings **out);
-/* Of repeated (user, item) pairs keep the last (*repeated: how many went) and set lo, hi
- * unless they were given (NaN when there is no value). */
-ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated);
+/* Of repeated (user, item) pairs keep the last, note in `line` what was given, and set lo, hi unless
+ * they were given (NaN when there is no value). */
+ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r);
+/* Say how many were left out, to those who learn from ratings: who is asked answers all. */
+void ferry_i_ratings_tell(ferry_ctx *ctx, const ferry_domain *d);
 /* lo and hi from the values that are there, unless they were given. */
 void ferry_i_ratings_range(ferry_ratings *r);
 void ferry_i_ratings_free(ferry_ratings *r);

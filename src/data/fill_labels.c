@@ -190,25 +190,18 @@ done:
 
 /* ---- ratings ---- */
 
-/* Ratings (stolen, also when the call fails). Of repeated pairs the last stays, with a
- * warning. NaN values stay: they are the pairs to be predicted. */
+/* Ratings (stolen, also when the call fails). Of repeated pairs the last stays. NaN values stay: they are
+ * the pairs to be predicted. */
 static ferry_status set_ratings(ferry_ctx *ctx, ferry_domain *d, ferry_ratings *r)
 {
     ferry_status st = FERRY_OK;
-    int64_t repeated = 0;
 
     FERRY_TRY(ferry_i_domain_changeable(ctx, d));
     for (int64_t e = 0; e < r->n; e++)
         FERRY_NEED(ctx, !isinf(r->value[e]), FERRY_EDATA,
                    "domain '%s': rating %lld is %g, expected a finite number", d->name,
                    (long long)e + 1, r->value[e]);
-    FERRY_TRY(ferry_i_ratings_tidy(ctx, r, &repeated));
-    if (repeated > 0)
-        ferry_i_log(
-            ctx, FERRY_WARN,
-            "domain '%s': %lld ratings of a user for an item that is rated again later "
-            "were left out",
-            d->name, (long long)repeated);
+    FERRY_TRY(ferry_i_ratings_tidy(ctx, r));
     ferry_i_ratings_free(d->ratings);
     FERRY_MOVE(d->ratings, r);
 done:

@@ -51,7 +51,7 @@ ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
 void ferry_i_ratings_free(ferry_ratings *r)
 {
     if (!r) return;
-    FERRY_FREE(r->user, r->item, r->value);
+    FERRY_FREE(r->user, r->item, r->value, r->line);
     ferry_i_ids_free(r->users);
     ferry_i_ids_free(r->items);
     ferry_i_free(r);
@@ -69,12 +69,38 @@ void ferry_i_ratings_range(ferry_ratings *r)
     }
 }
 
-/* Of pairs that repeat the last one stays, since files list ratings in the order given: a user's entries are gone through
- * from the last to the first, and an item that was met already is left out. O(n), 9 bytes a rating. */
-ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *repeated)
+/* Entries by user: those of user i are order[start[i - 1]] .. order[start[i] - 1]. */
+typedef struct by_user {
+    int64_t users, *start, *order;
+} by_user;
+
+/* Where each entry, or the one that stays in its place, will be. last: an item's, of the user at hand. */
+static ferry_status keep_lines(ferry_ctx *ctx, ferry_ratings *r, const by_user *b,
+                               const uint8_t *drop, int64_t *last)
 {
     ferry_status st = FERRY_OK;
-    int64_t users = 0, items = 0;
+    int64_t kept = 0;
+
+    FERRY_NEW(ctx, r->line, r->n);
+    r->lines = r->n;
+    for (int64_t e = 0; e < r->n; e++)
+        if (!drop[e]) r->line[e] = kept++;
+    for (int64_t i = 0, from = 0; i < b->users; from = b->start[i++])
+        for (int64_t k = b->start[i] - 1; k >= from; k--) {
+            const int64_t e = b->order[k];
+            *(drop[e] ? &r->line[e] : &last[r->item[e]]) =
+                drop[e] ? last[r->item[e]] : r->line[e];
+        }
+done:
+    return st;
+}
+
+/* Of pairs that repeat the last one stays, since files list ratings in the order given: a user's entries are gone through
+ * from the last to the first, and an item that was met already is left out. O(n), 9 bytes a rating. */
+ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r)
+{
+    ferry_status st = FERRY_OK;
+    int64_t users = 0, items = 0, repeated = 0;
     int64_t *start = NULL, *order = NULL; /* entries by user */
     int64_t *met = NULL; /* of an item: user + 1 who has it, the last looked at */
     uint8_t *drop = NULL;
@@ -98,18 +124,30 @@ ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r, int64_t *rep
         for (int64_t k = start[i] - 1; k >= from; k--) {
             int64_t *who = &met[r->item[order[k]]];
             drop[order[k]] = *who == i + 1;
+            repeated += drop[order[k]];
             *who = i + 1;
         }
+    if (repeated > 0)
+        FERRY_TRY(keep_lines(ctx, r, &(by_user){users, start, order}, drop, met));
     for (int64_t e = 0; e < r->n; e++) {
         if (drop[e]) continue;
         r->user[kept] = r->user[e];
         r->item[kept] = r->item[e];
         r->value[kept++] = r->value[e];
     }
-    *repeated = r->n - kept;
     r->n = kept;
     ferry_i_ratings_range(r);
 done:
     FERRY_FREE(start, order, met, drop);
     return st;
+}
+
+void ferry_i_ratings_tell(ferry_ctx *ctx, const ferry_domain *d)
+{
+    if (d->ratings && d->ratings->line)
+        ferry_i_log(
+            ctx, FERRY_WARN,
+            "domain '%s': %lld ratings of a user for an item that is rated again later "
+            "were left out",
+            d->name, (long long)(d->ratings->lines - d->ratings->n));
 }

@@ -19,8 +19,9 @@ typedef struct aligned {
     ferry_view **views;  /* to them */
     ferry_ratings pairs; /* goal rate: with all values hidden */
     double *hidden;
-    int64_t *none; /* -1 for every instance: the rows of a view that is absent */
-    int64_t **own; /* one per view: row_of, -1 for the instances of other ranks */
+    int32_t *user, *item; /* of pairs that repeat: as they were given */
+    int64_t *none;        /* -1 for every instance: the rows of a view that is absent */
+    int64_t **own;        /* one per view: row_of, -1 for the instances of other ranks */
 } aligned;
 
 /* Only what align() made; everything lent is left alone. */
@@ -30,7 +31,7 @@ static void free_aligned(aligned *a)
         ferry_i_matrix_free(a->view[i].x);
     for (int64_t i = 0; a->own && i < a->domain.n_views; i++)
         ferry_i_free(a->own[i]);
-    FERRY_FREE(a->view, a->views, a->hidden, a->none, a->own);
+    FERRY_FREE(a->view, a->views, a->hidden, a->user, a->item, a->none, a->own);
 }
 
 /* The domain's view that stands for the model's view i: by name, or both have just one. */
@@ -241,6 +242,32 @@ static void list_views(char *buf, size_t size, int64_t n, ferry_view *const *vie
             (size_t)snprintf(buf + at, size - at, "%s'%s'", i ? ", " : "", views[i]->name);
 }
 
+/* The pairs, each as often as it was given: without values, for the reason that labels are gone. */
+static ferry_status align_pairs(ferry_ctx *ctx, const ferry_ratings *r, aligned *a)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = r->line ? r->lines : r->n;
+
+    FERRY_NEW(ctx, a->hidden, n);
+    for (int64_t i = 0; i < n; i++)
+        a->hidden[i] = NAN;
+    a->pairs = *r;
+    a->pairs.n = n;
+    a->pairs.value = a->hidden;
+    a->domain.ratings = &a->pairs;
+    if (!r->line) goto done;
+    FERRY_NEW(ctx, a->user, n);
+    FERRY_NEW(ctx, a->item, n);
+    for (int64_t i = 0; i < n; i++) {
+        a->user[i] = r->user[r->line[i]];
+        a->item[i] = r->item[r->line[i]];
+    }
+    a->pairs.user = a->user;
+    a->pairs.item = a->item;
+done:
+    return st;
+}
+
 /* The domain as the method may see it: its labels and rating values are what is asked. */
 static ferry_status align(ferry_ctx *ctx, const ferry_model *m, const ferry_domain *d,
                           aligned *a)
@@ -266,13 +293,7 @@ static ferry_status align(ferry_ctx *ctx, const ferry_model *m, const ferry_doma
         d->name, knows, has);
     if (m->goal != FERRY_RATE) goto done;
     FERRY_NEED(ctx, d->ratings, FERRY_ENEEDS, "domain '%s' has no pairs to rate", d->name);
-    /* Pairs without values: the same reason, for ratings. */
-    FERRY_NEW(ctx, a->hidden, d->ratings->n);
-    for (int64_t i = 0; i < d->ratings->n; i++)
-        a->hidden[i] = NAN;
-    a->pairs = *d->ratings;
-    a->pairs.value = a->hidden;
-    a->domain.ratings = &a->pairs;
+    FERRY_TRY(align_pairs(ctx, d->ratings, a));
 done:
     return st;
 }

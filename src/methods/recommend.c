@@ -45,6 +45,7 @@ ferry_status ferry_model_fold_in(ferry_ctx *ctx, const ferry_model *model,
                ratings->name);
     FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_TRY(copy_but_state(ctx, model, &t));
+    ferry_i_ratings_tell(ctx, ratings);
     FERRY_TRY(model->method->fold_in(ctx, model->state, ratings, &t->state));
     FERRY_MOVE(*out, t);
 done:

@@ -117,6 +117,11 @@ ferry_status ferry_task_add_domain(ferry_ctx *ctx, ferry_task *t, ferry_domain *
     t->domains = domains;
     t->domains[t->n_domains++] = d;
     d->of_task = true;
+    if (d->ratings && d->ratings->line) { /* what is learned from is not asked about */
+        ferry_i_ratings_tell(ctx, d);
+        ferry_i_free(d->ratings->line);
+        d->ratings->line = NULL;
+    }
     d = NULL;
 done:
     ferry_domain_free(d);

@@ -110,6 +110,24 @@ def test_repeated_pairs(folder):
     assert all(abs(x - y) < 1e-9 for x, y in zip(a, b)), (a, b)
 
 
+def test_asked_twice(folder):
+    """Every line that asks is answered, in order, with and without ratings beside the pairs."""
+    sources = "  - {name: books, role: source, ratings: films.csv}\n"
+    write(folder, "films.csv", FORMATS["ratings.csv"][0])
+    for method in ("bias", "rating-mean", "mf", "stack", "mindtl", "cbt", "talmud"):
+        ferry("fit", task(folder, "films.csv", method, "", sources), "-m", method, "-o", folder + "/m.ferry", "-q")
+        said = {}
+        for head, end in (("user,item", ""), ("user,item,rating", ",3")):
+            asked = ["2,4", "1,2", "2,4", "9,9", "1,2", "1,2"]
+            r = ferry("predict", folder + "/m.ferry", write(folder, "pairs.csv", "\n".join([head] + [a + end for a in asked]) + "\n"))
+            got = csv_rows(r.out)[1:]
+            assert [",".join(g[:2]) for g in got] == asked and r.err == "", (method, r)
+            assert all(said.setdefault(tuple(g[:2]), g[2]) == g[2] for g in got), (method, got)
+    known = write(folder, "known.csv", "user,item,rating\nnew,2,1\nnew,2,5\nnew,4,5\n")
+    r = ferry("predict", folder + "/m.ferry", folder + "/pairs.csv", "--known", known)
+    assert "1 ratings of a user for an item that is rated again later were left out" in r.err and len(csv_rows(r.out)) == 7, r
+
+
 def test_users_without_ratings(folder):
     """Pairs without a value are users and items that nobody knows anything about."""
     write(folder, "films.csv", FORMATS["ratings.csv"][0] + "new,1,,5\n3,unseen,,5\n")

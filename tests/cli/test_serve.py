@@ -393,7 +393,9 @@ def test_recommend(folder):
         assert b["outputs"][0]["data"] == [item["value"]]
         for bad in ({}, {"users": []}, {"users": [1]}, {"users": ["u1", "u1"]}, {"users": ["u1"], "top": 0}, "["):
             s.post("/recommend", bad, expect=400)
-        for bad in ({"user": "u1"}, {"x": [1]}, "{", [{"user": "u1", "item": "i1"}] * 2):
+        pair = {"user": "u1", "item": item["item"]}
+        assert [x["prediction"] for x in s.post("/predict", [pair, pair]).json] == [item["value"]] * 2
+        for bad in ({"user": "u1"}, {"x": [1]}, "{"):
             s.post("/predict", bad, expect=400)
 
 

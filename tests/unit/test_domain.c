@@ -421,8 +421,7 @@ static void test_ratings(void **state)
 
     ferry_ctx_set_log(ctx, listen, FERRY_WARN, &h);
     assert_ok(ctx, ferry_domain_set_ratings(ctx, d, 5, users, items, values));
-    assert_int_equal(h.count, 1);
-    assert_non_null(strstr(h.last, "1 ratings of a user"));
+    assert_int_equal(h.count, 0); /* who learns from it is told (test_ratings_of_a_task) */
     const ferry_ratings *r = d->ratings;
     assert_int_equal(r->n, 4); /* (u, i) is rated 4: the last one stays */
     assert_int_equal(r->user[0], 1);
@@ -444,6 +443,25 @@ static void test_ratings(void **state)
     ferry_domain_free(d);
 }
 
+/* A task learns from the ratings: it says what was left out, and keeps nothing of it. */
+static void test_ratings_of_a_task(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_domain *d = domain_of(ctx, FERRY_TARGET);
+    const char *const users[] = {"u", "v", "u"}, *const items[] = {"i", "i", "i"};
+    ferry_task *task = NULL;
+    heard h = {0};
+
+    ferry_ctx_set_log(ctx, listen, FERRY_WARN, &h);
+    assert_ok(ctx, ferry_domain_set_ratings(ctx, d, 3, users, items, (double[]){1, 2, 3}));
+    assert_ok(ctx, ferry_task_new(ctx, "t", FERRY_RATE, &task));
+    assert_ok(ctx, ferry_task_add_domain(ctx, task, d));
+    assert_int_equal(h.count, 1);
+    assert_non_null(strstr(h.last, "1 ratings of a user"));
+    assert_null(d->ratings->line);
+    ferry_task_free(task);
+}
+
 /* Against the plain way: of every pair the last value, in the order of those entries. */
 static void test_tidy_many(void **state)
 {
@@ -453,7 +471,7 @@ static void test_tidy_many(void **state)
     ferry_rng rng;
     double value[N];
     int32_t user[N], item[N];
-    int64_t repeated = 0, kept = 0;
+    int64_t kept = 0;
 
     ferry_i_rng_seed(&rng, 1, 1);
     assert_ok(ctx, ferry_i_ratings_new(ctx, N, NULL, NULL, &r));
@@ -462,7 +480,7 @@ static void test_tidy_many(void **state)
         item[e] = r->item[e] = (int32_t)ferry_i_rng_below(&rng, M);
         value[e] = r->value[e] = e;
     }
-    assert_ok(ctx, ferry_i_ratings_tidy(ctx, r, &repeated));
+    assert_ok(ctx, ferry_i_ratings_tidy(ctx, r));
     for (int e = 0; e < N; e++) {
         bool later = false;
         for (int f = e + 1; f < N; f++)
@@ -474,7 +492,11 @@ static void test_tidy_many(void **state)
         kept++;
     }
     assert_int_equal(r->n, kept);
-    assert_int_equal(repeated, N - kept);
+    assert_int_equal(r->lines, N);
+    for (int e = 0; e < N; e++) { /* all that was given, in order */
+        assert_int_equal(r->user[r->line[e]], user[e]);
+        assert_int_equal(r->item[r->line[e]], item[e]);
+    }
     ferry_i_ratings_free(r);
 }
 
@@ -978,6 +1000,7 @@ int main(void)
         TEST(test_labelsets),
         TEST(test_bad_labels),
         TEST(test_ratings),
+        TEST(test_ratings_of_a_task),
         TEST(test_tidy_many),
         TEST(test_add_view_data),
         TEST(test_missing_in_sparse_data),
