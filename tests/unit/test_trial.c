@@ -93,9 +93,9 @@ static void write_rows(const char *name, int skip, int a, int b, bool labels, do
         if (labels) ferry_i_text_addf(&t, ",%s", i % 2 ? "up" : "down");
         for (int j = 0; j < a + b; j++)
             ferry_i_text_addf(&t, ",%.4f",
-                              z * (j < a ? 1 : sign) *
-                                      ((j < a ? skip + j : j - a) % 3 ? 1 : -0.7) +
-                                  blur * ferry_i_rng_normal(&rng));
+                              (j < a ? 1 : sign) *
+                                  (z * ((j < a ? skip + j : j - a) % 3 ? 1 : -0.7) +
+                                   blur * ferry_i_rng_normal(&rng)));
     }
     ferry_i_text_add(&t, "\n");
     tmp_file(name, t.s, -1);
@@ -233,6 +233,32 @@ static void test_opposed(void **state)
     }
 }
 
+/* Two ways of noise may well give opposite classes, as nearly noise and its mirror image do: neither repeats,
+ * so there is nothing to be opposed. */
+static void test_noise_is_not_opposed(void **state)
+{
+    char *text = NULL;
+
+    write_rows("naught.csv", 0, 6, 6, false, 7);
+    sign = -1;
+    write_rows("nay.csv", 0, 6, 6, false, 7); /* two letters draw the rows: the same ones */
+    sign = 1;
+    ferry_selection *s =
+        chosen(*state,
+               "  - {name: naught, role: intermediate, x: naught.csv, id: id}\n"
+               "  - {name: nay, role: intermediate, x: nay.csv, id: id}\n",
+               NONE);
+    assert_true(way_of(s, "naught")->below && way_of(s, "nay")->below);
+    assert_ok(*state, ferry_selection_table(*state, s, &text));
+    assert_null(strstr(text, "opposite"));
+    assert_non_null(strstr(text, "Cannot tell: no candidate's labels repeat"));
+    ferry_string_free(text);
+    assert_ok(*state, ferry_selection_json(*state, s, &text));
+    assert_non_null(strstr(text, "\"opposed_by\": null"));
+    ferry_string_free(text);
+    ferry_selection_free(s);
+}
+
 static void test_jobs(void **state)
 {
     char *text[2] = {NULL, NULL};
@@ -365,6 +391,7 @@ int main(void)
         TEST(test_what_does_not_matter),
         TEST(test_cannot_tell),
         TEST(test_opposed),
+        TEST(test_noise_is_not_opposed),
         TEST(test_jobs),
         TEST(test_chain),
         TEST(test_leaks),
