@@ -101,12 +101,16 @@ done:
     return st;
 }
 
-static ferry_carries what_carries(const ferry_task *task)
+ferry_carries ferry_i_task_carries(const ferry_task *task)
 {
+    const bool bridge = ferry_i_task_has_control(task, FERRY_CONTROL_BRIDGE);
+    const bool graph = ferry_i_task_has_control(task, FERRY_CONTROL_GRAPH);
+
     if (ferry_i_task_count_role(task, FERRY_SOURCE) > 0) return FERRY_CARRIES_SOURCE;
-    if (ferry_i_task_has_control(task, FERRY_CONTROL_BRIDGE)) return FERRY_CARRIES_BRIDGE;
-    if (ferry_i_task_has_control(task, FERRY_CONTROL_GRAPH)) return FERRY_CARRIES_GRAPH;
-    return FERRY_CARRIES_NOTHING;
+    return bridge && graph ? FERRY_CARRIES_BOTH
+           : bridge        ? FERRY_CARRIES_BRIDGE
+           : graph         ? FERRY_CARRIES_GRAPH
+                           : FERRY_CARRIES_NOTHING;
 }
 
 ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
@@ -116,7 +120,6 @@ ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
     bool baseline = false;
 
     *fits = 0;
-    rs->carries = what_carries(task);
     for (int64_t i = 0; i < rs->n; i++)
         baseline = baseline || (!rs->result[i].pub.reason &&
                                 rs->result[i].pub.kind == FERRY_KIND_BASELINE);

@@ -18,6 +18,21 @@ static ferry_words score_words(const ferry_results *rs, double score)
                                 rs->metrics[0]->info.larger_is_better ? score : -score);
 }
 
+/* Why no transfer method is taken: of classes it must be the source that makes the lead (guard.c). */
+static const char *why_none(const ferry_results *rs)
+{
+#define NONE_OF "no transfer method is taken: the task has "
+    static const char *const why[] = {
+        [FERRY_CARRIES_SOURCE] = "no transfer method leads by enough, and by its source",
+        [FERRY_CARRIES_BRIDGE] = NONE_OF "a bridge, but no source to shuffle",
+        [FERRY_CARRIES_GRAPH] = NONE_OF "a graph, but no source to shuffle",
+        [FERRY_CARRIES_BOTH] = NONE_OF "a bridge and a graph, but no source to shuffle",
+        [FERRY_CARRIES_NOTHING] = NONE_OF "no source to shuffle",
+    };
+    return rs->run.goal == FERRY_CLASSIFY ? why[rs->carries]
+                                          : "no transfer method leads by enough";
+}
+
 char *ferry_i_guard_reason(const ferry_results *rs, const ferry_pick *p,
                            const double *score, int64_t visible, bool open)
 {
@@ -42,9 +57,9 @@ char *ferry_i_guard_reason(const ferry_results *rs, const ferry_pick *p,
         else if (rs->run.goal == FERRY_CLASSIFY)
             ferry_i_text_add(&t, "; with none of 9 shuffled sources does it do as well");
     } else if (p->transfer >= 0)
-        ferry_i_text_addf(
-            &t, "; no transfer method leads by enough, and by its source (%s: %s)",
-            rs->result[p->transfer].pub.name, score_words(rs, score[p->transfer]).s);
+        ferry_i_text_addf(&t, "; %s (%s: %s)", why_none(rs),
+                          rs->result[p->transfer].pub.name,
+                          score_words(rs, score[p->transfer]).s);
 done:
     if (t.failed) ferry_i_text_free(&t);
     return t.s;

@@ -153,6 +153,7 @@ typedef enum ferry_carries {
     FERRY_CARRIES_SOURCE,
     FERRY_CARRIES_BRIDGE, /* no source, but an intermediate domain, */
     FERRY_CARRIES_GRAPH,  /* ... or only graphs, */
+    FERRY_CARRIES_BOTH,   /* ... or an intermediate domain and graphs, */
     FERRY_CARRIES_NOTHING /* ... or nothing but the target itself */
 } ferry_carries;
 
@@ -276,6 +277,7 @@ struct json_t *ferry_i_settings_json(const ferry_opts *opts);
 
 /* ---- controls ---- */
 
+ferry_carries ferry_i_task_carries(const ferry_task *task);
 /* Plan the controls that the task and the settings allow for every transfer method; *fits says how
  * many fits the first round makes. Nothing when no baseline ran or nothing is scored. */
 ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,

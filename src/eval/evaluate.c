@@ -136,6 +136,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_
                                .least = s.least};
     rs->ties = (ferry_ties)s.ties;
     rs->level = s.controls;
+    rs->carries = ferry_i_task_carries(task);
     rs->keep_all = s.predictions;
     rs->keep_splits = s.splits;
     u->guard = s.guard;

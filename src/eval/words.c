@@ -121,19 +121,36 @@ static void add_gain(ferry_text *t, const ferry_results *rs, const ferry_result 
     ferry_i_text_free(&paren);
 }
 
-/* What may be carried over, and what the controls put in its place. */
-static const char *carried(const ferry_results *rs)
-{
-    return rs->carries == FERRY_CARRIES_BRIDGE  ? "bridge"
-           : rs->carries == FERRY_CARRIES_GRAPH ? "graph"
-                                                : "source";
-}
+/* What may be carried over, and what the controls put in its place, one of them and several. */
+static const struct {
+    const char *real, *fake, *fakes;
+} words[] = {
+    [FERRY_CARRIES_SOURCE] = {"source", "shuffled source", "shuffled sources"},
+    [FERRY_CARRIES_BRIDGE] = {"bridge", "shuffled bridge", "shuffled bridges"},
+    [FERRY_CARRIES_GRAPH] = {"graph", "rewired graph", "rewired graphs"},
+    [FERRY_CARRIES_BOTH] = {"bridge or graph", "made-up bridge or graph",
+                            "made-up bridges and graphs"},
+    [FERRY_CARRIES_NOTHING] = {"source", "shuffled source", "shuffled sources"},
+};
 
-static const char *made_up(const ferry_results *rs)
+/* By the controls that change what a method says: one that sees nothing of the source but uses a graph is
+ * judged by rewired graphs. Where none ran, or none changed anything: what the task has. */
+static ferry_carries carried(const ferry_results *rs, const ferry_entry *r)
 {
-    return rs->carries == FERRY_CARRIES_BRIDGE  ? "shuffled bridge"
-           : rs->carries == FERRY_CARRIES_GRAPH ? "rewired graph"
-                                                : "shuffled source";
+    bool bridge = false, graph = false;
+
+    for (int64_t i = 0; i < r->n_trials; i++) {
+        const ferry_trial *t = &r->trial[i];
+        if (t->pub.source || t->done == 0 || t->pub.same) continue;
+        bridge = bridge || t->kind == FERRY_CONTROL_BRIDGE;
+        graph = graph || t->kind == FERRY_CONTROL_GRAPH;
+        if (t->kind != FERRY_CONTROL_BRIDGE && t->kind != FERRY_CONTROL_GRAPH)
+            return FERRY_CARRIES_SOURCE;
+    }
+    return bridge && graph ? FERRY_CARRIES_BOTH
+           : bridge        ? FERRY_CARRIES_BRIDGE
+           : graph         ? FERRY_CARRIES_GRAPH
+                           : rs->carries;
 }
 
 /* "the source changes nothing" */
@@ -143,22 +160,25 @@ static void add_nothing(ferry_text *t, const ferry_results *rs)
         ferry_i_text_add(t, "the task has no source");
     else if (rs->carries == FERRY_CARRIES_SOURCE)
         ferry_i_text_add(t, "the source changes nothing");
+    else if (rs->carries == FERRY_CARRIES_BOTH)
+        ferry_i_text_add(
+            t, "the task has no source, and neither bridge nor graph changes anything");
     else
         ferry_i_text_addf(t, "the task has no source, and the %s changes nothing",
-                          carried(rs));
+                          words[rs->carries].real);
 }
 
 /* "none of 19 shuffled sources does as well" */
-static void add_count(ferry_text *t, const ferry_results *rs, int64_t count, int64_t of,
+static void add_count(ferry_text *t, ferry_carries c, int64_t count, int64_t of,
                       const char *how)
 {
     if (count == 0)
-        ferry_i_text_addf(t, "none of %lld %ss does as %s", (long long)of, made_up(rs),
+        ferry_i_text_addf(t, "none of %lld %s does as %s", (long long)of, words[c].fakes,
                           how);
     else
-        ferry_i_text_addf(t, "%lld of %lld %s%s do%s as %s", (long long)count,
-                          (long long)of, made_up(rs), of == 1 ? "" : "s",
-                          count == 1 ? "es" : "", how);
+        ferry_i_text_addf(t, "%lld of %lld %s do%s as %s", (long long)count, (long long)of,
+                          of == 1 ? words[c].fake : words[c].fakes, count == 1 ? "es" : "",
+                          how);
 }
 
 /* What would tell, where draws were not made. */
@@ -171,16 +191,19 @@ static void add_draws(ferry_text *t, const ferry_result *r)
 }
 
 /* Better, and the source. */
-static void add_better(ferry_text *t, const ferry_results *rs, const ferry_result *r)
+static void add_better(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
 {
+    const ferry_result *r = &e->pub;
+    const ferry_carries c = carried(rs, e);
+
     add_gain(t, rs, r, true);
     ferry_i_text_add(t, "; ");
     if (r->worlds == 0) {
         ferry_i_text_addf(t, "no control ran, so whether it is the %s is not known",
-                          carried(rs));
+                          words[c].real);
         return;
     }
-    add_count(t, rs, r->as_good, r->worlds, "well");
+    add_count(t, c, r->as_good, r->worlds, "well");
     if (r->verdict != FERRY_NOT_SHOWN) return;
     if (r->as_good == 0 && r->p_high > 0.05)
         ferry_i_text_addf(t, ", but among so many methods that may be chance (%s)",
@@ -188,28 +211,31 @@ static void add_better(ferry_text *t, const ferry_results *rs, const ferry_resul
     add_draws(t, r);
 }
 
-static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_result *r)
+static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
 {
+    const ferry_result *r = &e->pub;
+    const ferry_carries c = carried(rs, e);
+
     add_gain(t, rs, r, true);
     if (r->verdict == FERRY_HARMS && r->as_bad == 0)
-        ferry_i_text_addf(t, ", and worse than with any of %lld %ss", (long long)r->worlds,
-                          made_up(rs));
+        ferry_i_text_addf(t, ", and worse than with any of %lld %s", (long long)r->worlds,
+                          words[c].fakes);
     else if (r->verdict == FERRY_HARMS) /* of another control, or one of full's 39 */
-        ferry_i_text_addf(t, ", and worse than with %lld of %lld %ss",
+        ferry_i_text_addf(t, ", and worse than with %lld of %lld %s",
                           (long long)(r->worlds - r->as_bad), (long long)r->worlds,
-                          made_up(rs));
+                          words[c].fakes);
     else if (r->worlds == 0)
         ferry_i_text_addf(t, "; no control ran, so whether it is the %s is not known",
-                          carried(rs));
+                          words[c].real);
     else if (20 * r->as_bad >= 3 * (r->worlds + 1)) { /* 3 of 19, 1 of 2 */
-        ferry_i_text_addf(t, ", whatever the %s: ", carried(rs));
-        add_count(t, rs, r->as_bad, r->worlds, "badly");
+        ferry_i_text_addf(t, ", whatever the %s: ", words[c].real);
+        add_count(t, c, r->as_bad, r->worlds, "badly");
     } else if (r->as_bad > 0) {
         ferry_i_text_add(t, "; ");
-        add_count(t, rs, r->as_bad, r->worlds, "badly");
+        add_count(t, c, r->as_bad, r->worlds, "badly");
         add_draws(t, r);
     } else {
-        ferry_i_text_addf(t, "; that it is the %s is not shown", carried(rs));
+        ferry_i_text_addf(t, "; that it is the %s is not shown", words[c].real);
         add_draws(t, r);
     }
 }
@@ -275,9 +301,9 @@ char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_entry *r)
     switch (v->verdict) {
     case FERRY_HELPS:
     case FERRY_ANY_SOURCE:
-    case FERRY_NOT_SHOWN: add_better(&t, rs, v); break;
+    case FERRY_NOT_SHOWN: add_better(&t, rs, r); break;
     case FERRY_WEAKER:
-    case FERRY_HARMS: add_worse(&t, rs, v); break;
+    case FERRY_HARMS: add_worse(&t, rs, r); break;
     case FERRY_UNUSED: add_unused(&t, rs, v); break;
     case FERRY_EQUAL:
         if (isnan(v->p_compare))
@@ -373,16 +399,19 @@ char *ferry_i_guard_sentence(const ferry_results *rs)
 /* ---- all ---- */
 
 /* What the verdict column says of a lead that is more than chance. */
-static void add_caveat(ferry_text *t, const ferry_results *rs, ferry_verdict v)
+static void add_caveat(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
 {
+    const ferry_verdict v = e->pub.verdict;
+    const char *real = words[carried(rs, e)].real;
+
     if (v == FERRY_UNUSED) {
         ferry_i_text_add(t, ", but ");
         add_nothing(t, rs);
     }
     if (v == FERRY_ANY_SOURCE)
-        ferry_i_text_addf(t, ", but made-up %ss do as well", carried(rs));
+        ferry_i_text_addf(t, ", but a made-up %s does as well", real);
     if (v == FERRY_NOT_SHOWN)
-        ferry_i_text_addf(t, ", but that it is the %s is not shown", carried(rs));
+        ferry_i_text_addf(t, ", but that it is the %s is not shown", real);
 }
 
 /* The best method is no baseline: is its lead more than chance? In the words of its verdict, whose test
@@ -419,7 +448,7 @@ static void add_lead(ferry_text *t, const ferry_results *rs)
                           ferry_i_number_words(places, false, r->low).s,
                           ferry_i_number_words(places, false, r->high).s,
                           ferry_i_p_words(r->p_compare).s);
-    if (better) add_caveat(t, rs, r->verdict);
+    if (better) add_caveat(t, rs, &rs->result[rs->run.best]);
     ferry_i_text_add(t, ".");
 }
 

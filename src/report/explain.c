@@ -165,7 +165,9 @@ static void add_evidence(ferry_text *t, const ferry_sheet *s, const ferry_result
         const ferry_evidence *e = ferry_result_evidence_at(r, i);
         char what[64];
         if (i == 0)
-            ferry_i_text_addf(t, "\nthe same method with fake sources, or without one\n");
+            ferry_i_text_add(
+                t,
+                "\nthe same method where the knowledge is made up, or a source left out\n");
         (void)snprintf(what, sizeof what, "%s%s%s", e->control, e->source ? " " : "",
                        e->source ? e->source : "");
         ferry_i_text_addf(t, "  %-20s ", what);

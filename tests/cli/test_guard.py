@@ -127,4 +127,21 @@ def test_path_over_the_gate(folder):
     assert every["gate"] and every["chosen"] == ["hop"] and "9 shuffled ones" in every["sentence"], every
 
 
+def test_names_what_there_is(folder):
+    """Without a source, or where no source is asked about, the sentence names none."""
+    ferry("gen", "social", "-q", "-o", folder + "/social", "--set", "people=90", "--set", "edges=250")
+    every = ["--set", "domains.people.labelled=1.0"]
+    says = "no transfer method is taken: the task has a graph, but no source to shuffle (gbc: "
+    g = run(folder + "/social/task.yaml", folder + "/out", *every)["guard"]
+    fitted = ferry("fit", folder + "/social/task.yaml", "--guard", *every, "-o", folder + "/m.ferry")
+    assert says in g["sentence"] and says in fitted.err and g["chosen"] != ["gbc"], (g, fitted)
+    text = read(folder, "social/task.yaml").replace("methods: [gbc, gbdt, label-propagation]", "methods: [hetomtl, gbdt]")
+    bare = write(folder, "social/bare.yaml", "".join(line + "\n" for line in text.splitlines() if "graph" not in line))
+    said = run(bare, folder + "/bare", *every)["guard"]["sentence"]
+    assert "the task has no source to shuffle (hetomtl: " in said, said
+    for goal in ("regress", "multilabel", "rate"):  # the lead alone decides
+        said = run(task_of(folder, goal, 1), folder + "/" + goal, "--set", "domains.t.labelled=1.0")["guard"]["sentence"]
+        assert "no transfer method leads by enough (" in said, said
+
+
 main(sys.modules[__name__])

@@ -1,4 +1,6 @@
 /* The verdict: no method is said to help because of chance, and one that does is found. */
+#include <stdio.h>
+
 #include "eval/eval.h"
 #include "ferry_test.h"
 #include "methods/method.h"
@@ -573,6 +575,178 @@ static void test_no_source(void **state)
     }
 }
 
+/* One of 19 draws as bad is no 'whatever the source': the sentence counts it, and says that full's 39 can
+ * tell. */
+static void test_more_draws_of_a_worse_one(void **state)
+{
+    ferry_ctx *ctx = *state;
+    int met = 0;
+
+    for (uint64_t seed = 1; seed <= 60 && met == 0; seed++) {
+        ferry_task *task = noise_task(ctx, seed, "repeats=5", "controls=quick", 1);
+        ferry_results *rs = NULL;
+        add(ctx, task, "majority", NULL, NULL);
+        add(ctx, task, "luck", "luckless", "level=0.3 spread=0.05 true_level=0.2");
+        rs = run(ctx, task);
+        const ferry_entry *r = named(rs, "luckless");
+        if (r->worse && r->pub.as_bad == 1 && fabs(r->pub.p_low - 0.1) < 1e-9) {
+            assert_int_equal(r->pub.verdict, FERRY_WEAKER);
+            assert_int_equal(r->pub.needed_draws, 20);
+            assert_sentence(rs, "luckless",
+                            "; 1 of 21 shuffled sources does as badly; 20 more draws, "
+                            "about 1 s (controls: full).");
+            met++;
+        }
+        ferry_results_free(rs);
+        ferry_task_free(task);
+    }
+    assert_int_equal(met, 1);
+}
+
+/* ---- what is thanked or blamed ---- */
+
+enum { SOURCE = 1, BRIDGE = 2, GRAPH = 4 };
+
+typedef struct seer_options {
+    double level, spread, sees;
+} seer_options;
+
+static const ferry_opt seer_opts[] = {
+    FERRY_OPT(seer_options, REAL, level, 0.9, 0, 1, "share right"),
+    FERRY_OPT(seer_options, REAL, spread, 0.02, 0, 1, "how worlds differ"),
+    FERRY_OPT(seer_options, REAL, sees, 7, 0, 7, "rows of sources, of bridges, graphs"),
+};
+
+/* Its luck changes with what it sees, and with nothing else. */
+static ferry_status seer_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
+                             void **state, ferry_fit_info *rep)
+{
+    const seer_options *o = options;
+    luck *l = ferry_i_calloc(1, sizeof *l);
+    uint64_t h = 0;
+    ferry_rng rng;
+
+    (void)rep;
+    *state = l;
+    if (!l) return ferry_i_nomem(ctx);
+    for (int64_t i = 0; i < task->n_domains; i++) {
+        const ferry_domain *d = task->domains[i];
+        const int what = d->role == FERRY_SOURCE         ? SOURCE
+                         : d->role == FERRY_INTERMEDIATE ? BRIDGE
+                                                         : GRAPH;
+        if ((int)o->sees & what) h = h * 1000003 + ferry_i_domain_hash(d);
+    }
+    ferry_i_rng_seed(&rng, h, 7);
+    l->share = o->level + o->spread * ferry_i_rng_normal(&rng);
+    l->seed = h + ctx->repeat * 977;
+    return FERRY_OK;
+}
+
+static const ferry_method seer_method = {
+    .name = "seer",
+    .summary = "for tests",
+    .kind = FERRY_KIND_TRANSFER,
+    .goals = FERRY_CLASSIFY,
+    .options = seer_opts,
+    .n_options = FERRY_COUNT(seer_opts),
+    .options_size = sizeof(seer_options),
+    .fit = seer_fit,
+    .predict = luck_predict,
+    .free = luck_free,
+};
+
+static ferry_task *task_with(ferry_ctx *ctx, int has, const char *controls)
+{
+    ferry_task *task = noise_task(ctx, 5, "repeats=10", controls, has & SOURCE ? 1 : 0);
+    ferry_domain *target = (ferry_domain *)ferry_i_task_role(task, FERRY_TARGET, 0);
+    const char *from[N], *to[N];
+
+    if (has & BRIDGE)
+        assert_ok(ctx, ferry_task_add_domain(
+                           ctx, task, noise(ctx, "way", FERRY_INTERMEDIATE, 3, 40, false)));
+    for (int64_t i = 0; i < N; i++) {
+        from[i] = ferry_domain_id_at(target, i);
+        to[i] = ferry_domain_id_at(target, (i + 1) % N);
+    }
+    if (has & GRAPH)
+        assert_ok(ctx, ferry_domain_add_graph(ctx, target, "ring", N, from, to, NULL));
+    return task;
+}
+
+/* A sentence of a method with one of these words, and none of the others. */
+static void assert_names(const ferry_results *rs, const char *name, const char *word)
+{
+    static const char *const words[] = {"shuffled source", "shuffled bridge",
+                                        "rewired graph", "made-up bridge"};
+    char *s = ferry_i_verdict_sentence(rs, named(rs, name));
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strstr(s, words[i]) != (strcmp(words[i], word) != 0))
+            fail_msg("expected '%s' alone in: %s", word, s);
+    ferry_i_free(s);
+}
+
+/* Every combination of source, bridge and graph that a task may have and a method may see: its sentence
+ * names what its draws made up, and where nothing changes what the task has. */
+static void test_names_what_there_is(void **state)
+{
+    static const char *const fakes[] = {NULL,
+                                        "shuffled source",
+                                        "shuffled bridge",
+                                        "shuffled source",
+                                        "rewired graph",
+                                        "shuffled source",
+                                        "made-up bridge",
+                                        "shuffled source"};
+    static const char *const none[] = {
+        "unused: the task has no source; ",
+        "unused: the source changes nothing; ",
+        "unused: the task has no source, and the bridge changes nothing; ",
+        NULL,
+        "unused: the task has no source, and the graph changes nothing; ",
+        NULL,
+        "unused: the task has no source, and neither bridge nor graph changes anything; "};
+    static const char *const real[] = {NULL,    "source", "bridge",         NULL,
+                                       "graph", NULL,     "bridge or graph"};
+    ferry_ctx *ctx = *state;
+
+    for (int has = 0; has < 8; has++) {
+        const int by = has & SOURCE ? SOURCE : has; /* what is named first */
+        for (int sees = 0; sees <= has; sees++) {
+            if ((sees & has) != sees) continue;
+            ferry_task *task = task_with(ctx, has, "controls=quick");
+            ferry_results *rs = NULL;
+            char good[60], bad[60], text[80];
+            (void)snprintf(good, sizeof good, "level=0.9 sees=%d", sees);
+            (void)snprintf(bad, sizeof bad, "level=0.1 sees=%d", sees);
+            add(ctx, task, "majority", NULL, NULL);
+            add(ctx, task, "seer", "good", good);
+            add(ctx, task, "seer", "bad", bad);
+            assert_ok(ctx, ferry_i_evaluate(ctx, task, &seer_method, &rs));
+            for (int i = 0; i < 2; i++) {
+                const char *name = i ? "bad" : "good";
+                if (sees == 0)
+                    assert_sentence(rs, name, none[by]);
+                else if (named(rs, name)->pub.verdict != FERRY_WEAKER ||
+                         named(rs, name)->pub.as_bad > 0)
+                    assert_names(rs, name, fakes[sees]);
+            }
+            ferry_results_free(rs);
+            ferry_task_free(task);
+            if (has == 0 || sees != has) continue;
+            task = task_with(ctx, has, "controls=none");
+            add(ctx, task, "majority", NULL, NULL);
+            add(ctx, task, "seer", "good", NULL);
+            assert_ok(ctx, ferry_i_evaluate(ctx, task, &seer_method, &rs));
+            (void)snprintf(text, sizeof text, "so whether it is the %s is not known.",
+                           real[by]);
+            assert_sentence(rs, "good", text);
+            ferry_results_free(rs);
+            ferry_task_free(task);
+        }
+    }
+}
+
 /* 24 fits at most: what went to a control that changes nothing is not there for the others. */
 static void test_cost(void **state)
 {
@@ -736,7 +910,9 @@ int main(void)
         TEST(test_untouched),
         TEST(test_unused_take_no_level),
         TEST(test_more_draws),
+        TEST(test_more_draws_of_a_worse_one),
         TEST(test_no_source),
+        TEST(test_names_what_there_is),
         TEST(test_cost),
         TEST(test_sources),
         TEST(test_controls_change_nothing),

@@ -174,7 +174,7 @@ function resultsSection(run) {
     { show: mean(r.fit_seconds) < 0.01 ? '<0.01' : number(mean(r.fit_seconds), 2), value: mean(r.fit_seconds) },
     r.versus ? { show: versus(r), value: r.versus.difference } : { show: r.name === d.verdict.best_baseline ? 'best baseline' : '', value: null }]);
   const out = [el('h2', {}, 'Results'),
-    plot(metric + ' of every method', 'Small dots are repeats, the large one their mean, the bar one standard deviation to each side.' + (controls.length ? ' Open shapes are the same method under a control: a method whose shapes reach its dot owes nothing to the source.' : ''), rows.concat(runs, controls), run.command, w => plots.forest(w, metric, rows, runs, controls)),
+    plot(metric + ' of every method', 'Small dots are repeats, the large one their mean, the bar one standard deviation to each side.' + (controls.length ? ' Open shapes are the same method under a control: a method whose shapes reach its dot owes nothing to what was made up.' : ''), rows.concat(runs, controls), run.command, w => plots.forest(w, metric, rows, runs, controls)),
     gains.length ? plot('Difference to ' + d.verdict.best_baseline + ', the best baseline', 'In ' + metric + ', with the 95 % interval.', gains, run.command, w => plots.forest(w, 'difference in ' + metric, gains, [], [], true)) : null,
     table(columns, cells, run.command)];
   if (d.skipped.length) out.push(el('details', {}, el('summary', {}, 'No result from ' + d.skipped.map(s => s.name).join(', ')), d.skipped.map(s => el('p', {}, s.name + ': ' + s.reason))));
@@ -200,7 +200,7 @@ function controlsSection(run) {
       { show: c.draws + ' × ' + c.repeats, value: c.draws * c.repeats }, { show: c.source || c.as_good === undefined ? '' : c.as_good + ' of ' + c.draws, value: c.as_good },
       c.verdict || (c.same ? 'changes nothing' : c.reason || (c.primary ? 'decides' : ''))]);
   if (!rows.length) return [];
-  const out = [el('h2', {}, 'Controls'), el('p', { class: 'soft' }, 'Each keeps everything but the knowledge. "Better by" is how much the method itself is better on the same splits; "as good" counts the draws that do as well as the real source.'),
+  const out = [el('h2', {}, 'Controls'), el('p', { class: 'soft' }, 'Each keeps everything but the knowledge. "Better by" is how much the method itself is better on the same splits; "as good" counts the draws that do as well as the real thing.'),
     table([{ title: 'method', text: true }, { title: 'control', text: true }, { title: 'mean' }, { title: 'better by' }, { title: '95 % interval' }, { title: 'draws × repeats' }, { title: 'as good' }, { title: '', text: true }], rows, run.command)];
   const left = d.results.flatMap(r => ((r.verdict && r.verdict.sources) || []).map(s => ({ row: s.source, col: r.name, value: s.gain, text: signed(s.gain), sign: s.gain < 0 ? 'minus' : 'plus' })));
   if (left.length) out.push(plot('What each source adds', 'The loss when it is left out; below zero it does harm.', left, run.command,
