@@ -1,8 +1,11 @@
 """--engine mpi where edges cross ranks (label-propagation), and from arrays that stay in their file."""
+import os
+import random
+import subprocess
 import sys
 
-from harness import ferry, main, read, write
-from mpi import differ, mpirun, ranks
+from harness import FERRY, can_preload, ferry, main, read, write
+from mpi import ENV, differ, finish, mpirun, ranks
 
 
 def check(folder, task, name, counts):
@@ -29,6 +32,26 @@ def test_fewer_instances_than_ranks(folder):
     task = write(folder, "few.yaml", "task: few\ngoal: classify\nmethods: [label-propagation]\ndomains:\n"
                  "  - {name: t, role: target, y: y.csv, graphs: [{name: links, edges: edges.csv}], labelled: 2}\n")
     check(folder, task, "label-propagation", (5,))
+
+
+def test_one_fails_while_neighbours_are_chosen(folder):
+    """knn: auto, and one rank's N-th allocation fails: the fit ends with that on all, wherever it was; nobody takes it for Ctrl-C."""
+    can_preload()
+    r = random.Random(1)
+    write(folder, "x.csv", "id,a,b,label\n" + "".join(f"i{i},{r.gauss(2 * (i % 2), 1):.4f},{r.gauss(0, 1):.4f},{'uv'[i % 2]}\n" for i in range(60)))
+    task = write(folder, "near.yaml", "task: near\ngoal: classify\ndomains:\n  - {name: t, role: target, x: x.csv, label: label, "
+                 "labelled: {per_class: 10}, graphs: [{name: near, knn: auto}]}\n")
+    codes = []
+    for n in (150, 250, 350, 450, 550, 1000000):  # the choice is most of the about 700 there are
+        line = (f"[ $OMPI_COMM_WORLD_RANK = 0 ] || export LD_PRELOAD=$FERRY_PRELOAD FERRY_TEST_MALLOC='libferry.so {n}'; "
+                f"exec {FERRY} fit {task} -m label-propagation -q -o {folder}/m.ferry --threads 1 --engine mpi")
+        p = subprocess.Popen([mpirun(), "-n", "2", "sh", "-c", line], env={**os.environ, **ENV, "OPENBLAS_CORETYPE": "Haswell"},
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        q = finish(p)
+        codes.append(q.code)
+        assert q.code == 0 or "ferry: rank 1 (" in q.err and "): out of memory\n" in q.err and q.err.count("ferry: ") == 1, (n, q)
+        assert os.path.exists(folder + "/m.ferry") == (q.code == 0), (n, q)
+    assert codes == [1] * 5 + [0], codes
 
 
 def test_npy(folder):
