@@ -355,6 +355,16 @@ class _Proba:
         return score
 
 
+def _searched(classes, y):
+    """np.searchsorted(), for a few numbers by comparing with each of them: it does so without branches."""
+    if len(classes) > 8 or classes.dtype.kind not in "iuf" or y.dtype.kind not in "iuf":
+        return np.searchsorted(classes, y)
+    at = np.zeros(len(y), dtype=np.int32)
+    for c in classes:
+        at += y > c
+    return at
+
+
 class _Stream:
     """Methods that keep learning from a stream."""
 
@@ -373,12 +383,17 @@ class _Stream:
         if not hasattr(self, "model_"):
             return self.fit(X, y, sources=sources)
         x = X if self._is_plain(X) else self._check(X, reset=False)[0]
-        y = column_or_1d(y, warn=True)
+        if type(y) is not np.ndarray or y.ndim != 1:
+            y = column_or_1d(y, warn=True)
         if len(y) != x.shape[0]:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{x.shape[0]}, {len(y)}]")
         known = ~hidden(y, self.unlabelled)
-        rows, at = self._stream(), np.full(len(y), -1, dtype=np.int32)
-        at[known] = self._places(plain(y[known]))
+        rows = self._stream()
+        if known.all():
+            at = self._places(plain(y)).astype(np.int32, copy=False)
+        else:
+            at = np.full(len(y), -1, dtype=np.int32)
+            at[known] = self._places(plain(y[known]))
         names = self._table().texts
         if isinstance(x, np.ndarray):
             rows.learn_many(x, at, names)
@@ -390,11 +405,11 @@ class _Stream:
 
     def _places(self, y):
         """Where labels stand in classes_, which gets those that are new."""
-        at = np.searchsorted(self.classes_, y) if len(self.classes_) else np.zeros(len(y), dtype=np.intp)
+        at = _searched(self.classes_, y)
         if len(y) and (not len(self.classes_) or (self.classes_[np.minimum(at, len(self.classes_) - 1)] != y).any()):
             self._kept = Classes(np.union1d(self.classes_, y))
             self.classes_ = self._kept.values
-            at = np.searchsorted(self.classes_, y)
+            at = _searched(self.classes_, y)
         return at
 
     def _row(self, x):

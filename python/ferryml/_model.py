@@ -178,8 +178,9 @@ class Rows:
     def learn_many(self, x, at, names):
         """See the rows of a C-ordered float64 matrix and learn names[at[i]], bytes each, of row i; -1: not known.
         Some rows at a time, so that Ctrl-C comes through between them."""
-        names, count = words(names), len(names)
-        for i in range(0, len(x), 1000):
-            some = x[i:i + 1000]
+        names, count, ctx = words(names), len(names), context()
+        step = max(1000, 2 ** 18 // max(1, x.shape[1]))
+        for i in range(0, len(x), step):
+            some = x[i:i + step]
             view = _abi.ferry_array(some.shape[0], some.shape[1], some.shape[1], some.ctypes.data)
-            context().call(lib.ferry_model_learn_rows, self.model.pointer, byref(view), count, names, at[i:].ctypes.data, None)
+            ctx.call(lib.ferry_model_learn_rows, self.model.pointer, byref(view), count, names, at[i:].ctypes.data, None)

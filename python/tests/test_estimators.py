@@ -428,6 +428,15 @@ class Streams(unittest.TestCase):
         self.assertGreater(a.score(XT, YT), 0.7)
         self.assertIn(b.predict_one(dict(enumerate(XT[0]))), (0, 1))
 
+    def test_places(self):
+        """Few numbers are found as searchsorted finds them: below, between and above the classes too."""
+        y = np.array([4, 3, 0, 7, 2, 9, 2, 100])
+        for classes in ([], [2], [0, 2, 7], [1, 2, 3, 4, 7, 9, 100], list(range(9))):
+            for kind in (np.int64, np.int8, np.float64, np.uint16, str):
+                known, asked = np.array(classes, dtype=kind), y.astype(kind)
+                known.sort()
+                np.testing.assert_array_equal(_base._searched(known, asked), np.searchsorted(known, asked))
+
     def test_batches_of_all_kinds(self):
         """Sparse, with labels that are not known and a class that is new: as one row after the other."""
         y = np.array([None if i % 4 == 1 else 5 if i % 9 == 8 else v for i, v in enumerate(YT)], dtype=object)
