@@ -368,7 +368,9 @@ int cli_run(cli *c)
     if (st != FERRY_OK) return cli_failed(c, st);
     for (int64_t i = 0; i < c->n_args; i++)
         add_tasks(&p, c->args[i], 0);
-    if (p.n == 0) return cli_usage("run: no task file (*.yaml) there");
+    if (p.n == 0)
+        return cli_usage("run: no task file (*.yaml) in %s%s", c->args[0],
+                         c->n_args > 1 ? " and the others" : "");
     code = p.n == 1 ? run_file(c, p.path[0], c->value[KEY_OUT], NULL) : run_several(c, &p);
     for (int64_t i = 0; i < p.n; i++)
         free(p.path[i]);

@@ -45,6 +45,14 @@ done:
     return st;
 }
 
+/* Where the first line's id is the only stranger: texts over texts cannot be told from labels. */
+static const char *may_be_header(bool first)
+{
+    return first
+               ? " (the first line; is it a header? then say y: {file: FILE, header: yes})"
+               : "";
+}
+
 /* Labels by id, replacing those there are. ids NULL: the rows of the domain's only view in
  * order; with several views, or none, row numbers from 1. l is copied, spread over the
  * instances; those without a label are missing. d changes only when nothing can fail any
@@ -85,9 +93,10 @@ static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids 
         ferry_i_log(
             ctx, FERRY_WARN,
             "domain '%s': %lld of %lld labels are for ids that it did not have (such "
-            "as '%s'); it knows nothing else of them",
+            "as '%s'); it knows nothing else of them%s",
             d->name, (long long)extra, (long long)l->n,
-            ferry_domain_id_at(d, ferry_domain_id_count(d) - 1));
+            ferry_domain_id_at(d, ferry_domain_id_count(d) - 1),
+            may_be_header(extra == 1 && at && at[0] == before));
 done:
     ferry_i_growth_free(&g);
     ferry_i_ids_free(made);
@@ -348,8 +357,9 @@ ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
     ferry_i_log(
         ctx, FERRY_WARN,
         "domain '%s': %lld of %lld labels are for ids that are in none of its views "
-        "(such as '%s') and were left out",
-        d->name, (long long)(n - known), (long long)n, other);
+        "(such as '%s') and were left out%s",
+        d->name, (long long)(n - known), (long long)n, other,
+        may_be_header(n - known == 1 && other == ferry_i_ids_at(data->ids, 0)));
     ferry_i_ids_free(data->ids);
     ferry_i_labels_free(data->labels);
     data->ids = ids;

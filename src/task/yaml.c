@@ -21,11 +21,16 @@ static int64_t line_of_offset(const char *bytes, size_t offset)
 
 /* libyaml's own words behind file and line; they are good. */
 static ferry_status syntax_error(const ferry_yaml *y, const yaml_parser_t *p,
-                                 const char *bytes)
+                                 const char *bytes, int64_t n)
 {
     /* no error at all is how it runs out of memory in some places */
     if (p->error == YAML_MEMORY_ERROR || p->error == YAML_NO_ERROR)
         return ferry_i_nomem(y->ctx);
+    const char *zero = memchr(bytes, 0, (size_t)n);
+    if (zero) /* a model, say */
+        return ferry_i_fail(y->ctx, FERRY_EDATA,
+                            "%s:%lld: a zero byte: expected a task (YAML)", y->path,
+                            (long long)line_of_offset(bytes, (size_t)(zero - bytes)));
     const int64_t line = p->error == YAML_READER_ERROR
                              ? line_of_offset(bytes, p->problem_offset)
                              : (int64_t)p->problem_mark.line + 1;
@@ -56,7 +61,7 @@ static ferry_status check_events(const ferry_yaml *y, const char *bytes, int64_t
     yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, (size_t)n);
     for (bool end = false; !end && st == FERRY_OK;) {
         if (!yaml_parser_parse(&parser, &event)) {
-            st = syntax_error(y, &parser, bytes);
+            st = syntax_error(y, &parser, bytes, n);
             break;
         }
         const long long line = (long long)event.start_mark.line + 1;
@@ -89,7 +94,7 @@ ferry_status ferry_i_yaml_load(ferry_yaml *y, const char *bytes, int64_t n)
     FERRY_HAVE(y->ctx, yaml_parser_initialize(&parser));
     yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, (size_t)n);
     y->loaded = yaml_parser_load(&parser, &y->doc) != 0;
-    if (!y->loaded) st = syntax_error(y, &parser, bytes);
+    if (!y->loaded) st = syntax_error(y, &parser, bytes, n);
     yaml_parser_delete(&parser);
     if (st != FERRY_OK) goto done;
     FERRY_NEED(y->ctx, yaml_document_get_root_node(&y->doc), FERRY_EDATA,

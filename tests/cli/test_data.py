@@ -79,6 +79,18 @@ def test_repeated_names(folder):
     assert "no column a (3) (label=) among its 4: a, b, c, a (2)" in r.err, r
 
 
+def test_header_of_labels(folder):
+    """A header of texts over texts looks like a label: who sees its id alone among strangers is told what to say."""
+    write(folder, "x.csv", "who,a,b\n" + "".join(f"p{i},{i % 7},{i % 2}\n" for i in range(20)))
+    write(folder, "y.csv", "who,likes\n" + "".join(f"p{i},{'tea' if i % 2 else 'beer'}\n" for i in range(20)))
+    lines = "task: t\ngoal: classify\ndomains: [{name: t, role: target, id: who, x: x.csv, y: %s, labelled: 8}]\n"
+    for more in ("", ", graphs: [{name: g, knn: 3}]"):  # with a graph an id may be all that is known of an instance
+        r = ferry("advise", write(folder, "t.yaml", (lines % "y.csv").replace(", labelled", more + ", labelled")))
+        assert "1 of 21 labels are for ids that " in r.err and "is it a header? then say y: {file: FILE, header: yes})" in r.err, r
+    r = ferry("advise", write(folder, "t.yaml", lines % "{file: y.csv, header: yes}"))
+    assert "did not have" not in r.err, r
+
+
 def test_inspect_of_a_name_with_commands(folder):
     """A file's name reaches a terminal through a pipe, too."""
     write(folder, "red\x1b[31m.csv", "a,b\n1,2\n")

@@ -100,7 +100,15 @@ def test_several(folder):
     table = ferry("run", folder + "/one", folder + "/two", "-q", "--controls=none", "-o", folder + "/again").out
     assert table.startswith("2 tasks; ") and "mean rank" in table, table
     assert not [line for line in table.splitlines() if line != line.rstrip()], table
-    refused("run", folder + "/out/one/predictions", says="no task file", cwd=folder)
+    refused("run", folder + "/out/one/predictions", says="no task file (*.yaml) in " + folder + "/out/one/predictions", cwd=folder)
+
+
+def test_no_task(folder):
+    """What is no task file is named, and what it is instead."""
+    os.makedirs(folder + "/empty")
+    refused("run", folder + "/empty", says=f"no task file (*.yaml) in {folder}/empty\n")
+    refused("run", write(folder, "m.ferry", "\x08\0\0\0\0\0\0\0{}\n\x80"), says="m.ferry:1: a zero byte: expected a task (YAML)")
+    refused("run", write(folder, "x.csv", "a,b\n1,2\n"), says="x.csv:1: expected a task (task, goal, domains, ...), found a text")
 
 
 def test_same_seed_same_bytes(folder):
