@@ -674,6 +674,7 @@ static void test_no_memory(void **state)
         "id,\"x\",label\n\"p\"\"q\",1,\"A\"\nr,3,B\n",
         "x,label:a,label:b\n1,1,0\n3,0,0\n",
         "c,x\nred,1\nblue,2\n",
+        "c,x,c,c\nred,1,2,3\nblue,2,3,4\n",
         "1 2\n3 4\n",
     };
 

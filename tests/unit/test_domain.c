@@ -764,7 +764,7 @@ static ferry_status build(ferry_ctx *ctx, void *arg)
     ferry_status st = FERRY_OK;
     const ferry_data *data = arg;
     const char *const ids[] = {"a", "b"}, *const more[] = {"b", "z"},
-                      *const names[] = {"f"};
+                      *const names[] = {"f"}, *const same[] = {"u", "u"};
     const double cells[] = {1, 2};
     const uint8_t on[] = {1, 0};
     const ferry_array x = {2, 1, 1, cells};
@@ -782,6 +782,7 @@ static ferry_status build(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_domain_add_data(ctx, d, "file", data));
     FERRY_TRY(ferry_domain_set_numbers(ctx, d, 2, ids, cells));
     FERRY_TRY(ferry_domain_set_labelsets(ctx, d, 2, ids, 1, names, on));
+    FERRY_TRY(ferry_domain_set_ratings(ctx, d, 2, same, same, cells)); /* a pair twice */
     FERRY_TRY(ferry_domain_set_ratings(ctx, d, 2, ids, more, cells));
     FERRY_TRY(ferry_i_view_align(ctx, d->views[0], d->views[1], &map, &shared));
     FERRY_TRY(ferry_i_labels_copy(ctx, d->labels, &l));

@@ -750,7 +750,8 @@ static void test_no_memory(void **state)
 {
     ferry_ctx *ctx = *state;
     static const char *const cxa[] = {"c", "new", "a"}, *const users[] = {"u", "v"};
-    static const double stars[] = {1, 2};
+    static const char *const again[] = {"v", "u", "v"};
+    static const double stars[] = {1, 2, 3};
     memory_case c = {.method = toy(FERRY_NEED_VIEW)};
 
     c.task = plain_task(ctx);
@@ -764,6 +765,10 @@ static void test_no_memory(void **state)
     assert_ok(ctx, ferry_domain_set_ratings(ctx, c.domain, 2, users, users, stars));
     c.task = task_of(ctx, FERRY_RATE, c.domain, NULL);
     each_allocation_fails(ctx, fit_and_predict, &c);
+    c.domain = domain(ctx, "asked", FERRY_TARGET); /* twice about one pair */
+    assert_ok(ctx, ferry_domain_set_ratings(ctx, c.domain, 3, again, again, stars));
+    each_allocation_fails(ctx, fit_and_predict, &c);
+    ferry_domain_free(c.domain);
     ferry_task_free(c.task);
 }
 
