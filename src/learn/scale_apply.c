@@ -25,10 +25,10 @@ static double squares(const double *v, const int32_t *index, int64_t n)
            ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-/* By the largest entry first where squares would over- or underflow. */
-static void unit_row(double *v, const int32_t *index, int64_t n)
+/* The sum of squares is there. By the largest entry first where squares would over- or underflow. */
+static void unit_from(double sum, double *v, const int32_t *index, int64_t n)
 {
-    double sum = squares(v, index, n), most = 0;
+    double most = 0;
 
     if (!(sum > 1e-300 && sum < 1e300)) {
         for (int64_t e = 0; e < n; e++)
@@ -38,16 +38,16 @@ static void unit_row(double *v, const int32_t *index, int64_t n)
             v[e] /= most;
         sum = squares(v, index, n);
     }
-    const double by = 1 / sqrt(sum);
-    for (int64_t e = 0; e < n; e++)
-        v[e] *= by;
+    ferry_i_row_times(n, 1 / sqrt(sum), v);
 }
 
 void ferry_i_rows_to_unit(ferry_matrix *x)
 {
     for (int64_t i = 0; i < x->rows; i++) {
-        const int64_t at = row_begin(x, i);
-        unit_row(row_values(x) + at, x->dense ? NULL : x->index + at, row_end(x, i) - at);
+        const int64_t at = row_begin(x, i), n = row_end(x, i) - at;
+        const int32_t *index = x->dense ? NULL : x->index + at;
+        double *v = row_values(x) + at;
+        unit_from(squares(v, index, n), v, index, n);
     }
 }
 
@@ -101,6 +101,17 @@ static bool is_whole(const applying *a)
            a->s->kind != FERRY_SCALE_ROOTS;
 }
 
+/* A row of cells that do not depend on each other, in one pass but for the length. */
+static void fill_whole(const applying *a, const double *x, int64_t n, double *to)
+{
+    const double *fill = a->how.missing ? NULL : a->s->fill;
+    double sum = 0;
+
+    ferry_i_row_fill(n, x, fill, a->shift, a->s->factor, to,
+                     has_lengths(a->s) ? &sum : NULL);
+    if (has_lengths(a->s)) unit_from(sum, to, NULL, n);
+}
+
 /* Every cell first gets what a 0 becomes, -shift_j factor_j, then the cells that are not
  * 0 their own. Columns that map to -1 stay 0. */
 static void fill_dense(const applying *a, ferry_matrix *y)
@@ -110,9 +121,7 @@ static void fill_dense(const applying *a, ferry_matrix *y)
     const bool whole = is_whole(a);
 
     for (int64_t i = 0; whole && i < y->rows; i++)
-        ferry_i_row_fill(y->cols, x->dense + i * x->cols,
-                         a->how.missing ? NULL : a->s->fill, a->shift, a->s->factor,
-                         y->dense + i * y->cols);
+        fill_whole(a, x->dense + i * x->cols, y->cols, y->dense + i * y->cols);
     for (int64_t i = 0; !whole && i < y->rows; i++) {
         double *to = y->dense + i * y->cols;
         const int64_t m = ferry_i_row_cells(a->part, i, a->row);
@@ -122,6 +131,7 @@ static void fill_dense(const applying *a, ferry_matrix *y)
         for (int64_t e = 0; e < m; e++)
             to[a->row[e].from] = scaled(a, a->row[e].j, a->row[e].v);
     }
+    if (!whole && has_lengths(a->s)) ferry_i_rows_to_unit(y);
 }
 
 /* The cells of row i that are not 0 once prepared; written to y when it is given.
@@ -213,8 +223,8 @@ ferry_status ferry_i_scaler_apply(ferry_ctx *ctx, const ferry_scaler *s,
         fill_dense(&a, y);
     } else {
         FERRY_TRY(make_csr(ctx, &a, &y));
+        if (has_lengths(s)) ferry_i_rows_to_unit(y);
     }
-    if (has_lengths(s)) ferry_i_rows_to_unit(y);
     FERRY_MOVE(*out, y);
 done:
     ferry_i_matrix_free(y);
@@ -263,7 +273,6 @@ ferry_row ferry_i_scaler_row(const ferry_scaler *s, const ferry_row *x,
     if (s->dense) {
         if (!is_whole(&a)) memset(room->value, 0, (size_t)s->d * sizeof *room->value);
         fill_dense(&a, &out);
-        if (has_lengths(s)) ferry_i_rows_to_unit(&out);
         return (ferry_row){s->d, NULL, room->value};
     }
     sparse.shift = NULL;

@@ -32,9 +32,12 @@ void ferry_i_column_halves(ferry_halves *h, int64_t n, const double *v);
 
 /* ---- one row of n cells ---- */
 
-/* to_j <- (v_j - shift_j) factor_j, a missing cell being fill_j first and -0 becoming 0; each of the three may be NULL. */
+/* to_j <- (v_j - shift_j) factor_j, a missing cell being fill_j first and -0 becoming 0; each of the three may be NULL.
+ * *squares, unless it is NULL, is what ferry_i_row_squares() says of `to`. */
 void ferry_i_row_fill(int64_t n, const double *v, const double *fill, const double *shift,
-                      const double *factor, double *to);
+                      const double *factor, double *to, double *squares);
+/* v_j *= by */
+void ferry_i_row_times(int64_t n, double by, double *v);
 /* Sum of squares of what is not missing: eight sums, each of every eighth cell, added up by twos. */
 double ferry_i_row_squares(int64_t n, const double *v);
 /* How many are infinite. */

@@ -312,8 +312,10 @@ static void test_row_cells(void **state)
             }
             for (int isa = 0; isa < FERRY_ISAS; isa++) {
                 if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
-                ferry_i_kernels_of((ferry_isa)isa)
-                    ->row_fill(n, v, fill, shift, factor, out);
+                const ferry_kernels *k = ferry_i_kernels_of((ferry_isa)isa);
+                double squares = -1;
+                k->row_fill(n, v, fill, shift, factor, out, used % 3 ? &squares : NULL);
+                assert_true(squares == (used % 3 ? k->row_squares(n, out) : -1));
                 for (int64_t j = 0; j < n; j++) /* a NaN has many bits */
                     assert_true(isnan(want[j]) ? isnan(out[j])
                                                : memcmp(out + j, want + j, 8) == 0);
@@ -330,6 +332,10 @@ static void test_row_cells(void **state)
             assert_true(k->row_squares(n, v) == sum);
             assert_int_equal(k->row_infinite(n, by[0]), infinite);
             assert_int_equal(k->row_infinite(n, v), 0);
+            memcpy(out, by[1], (size_t)n * sizeof *out);
+            k->row_times(n, 0.3, out);
+            for (int64_t j = 0; j < n; j++)
+                assert_true(out[j] == by[1][j] * 0.3);
         }
         free(v);
         for (int i = 0; i < 3; i++)

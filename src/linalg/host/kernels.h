@@ -76,7 +76,9 @@ typedef void ferry_lower_products_fn(int64_t n, int64_t d, const double *x, int6
 typedef void ferry_columns_fn(const ferry_columns *c, int64_t rows, int64_t stride,
                               const double *v);
 typedef void ferry_row_fill_fn(int64_t n, const double *v, const double *fill,
-                               const double *shift, const double *factor, double *to);
+                               const double *shift, const double *factor, double *to,
+                               double *squares);
+typedef void ferry_row_times_fn(int64_t n, double by, double *v);
 typedef double ferry_row_squares_fn(int64_t n, const double *v);
 typedef int64_t ferry_row_infinite_fn(int64_t n, const double *v);
 typedef void ferry_halves_fn(ferry_halves *h, int64_t n, const double *v);
@@ -117,6 +119,7 @@ typedef void ferry_neighbours_fn(const ferry_neighbours *s, int64_t run, int32_t
     X(column_sums, ferry_columns_fn)                                                       \
     X(column_squares, ferry_columns_fn)                                                    \
     X(row_fill, ferry_row_fill_fn)                                                         \
+    X(row_times, ferry_row_times_fn)                                                       \
     X(row_squares, ferry_row_squares_fn)                                                   \
     X(row_infinite, ferry_row_infinite_fn)                                                 \
     X(column_halves, ferry_halves_fn)                                                      \

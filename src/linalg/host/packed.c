@@ -189,9 +189,14 @@ void ferry_i_column_halves(ferry_halves *h, int64_t n, const double *v)
 }
 
 void ferry_i_row_fill(int64_t n, const double *v, const double *fill, const double *shift,
-                      const double *factor, double *to)
+                      const double *factor, double *to, double *squares)
 {
-    anywhere()->row_fill(n, v, fill, shift, factor, to);
+    anywhere()->row_fill(n, v, fill, shift, factor, to, squares);
+}
+
+void ferry_i_row_times(int64_t n, double by, double *v)
+{
+    anywhere()->row_times(n, by, v);
 }
 
 double ferry_i_row_squares(int64_t n, const double *v)

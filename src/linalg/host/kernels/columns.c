@@ -154,38 +154,69 @@ void KERNEL(column_halves)(ferry_halves *h, int64_t n, const double *v)
 
 /* ---- one row ---- */
 
-/* What is NULL is the same for all cells: three tests a row, none a cell. */
+/* Eight sums, each of every eighth cell, added up by twos. */
+INLINE double eighths(const double *part)
+{
+    return ((part[0] + part[1]) + (part[2] + part[3])) +
+           ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+/* What is NULL is the same for all cells: four tests a row, none a cell. */
 INLINE void fill_some(int64_t n, const double *v, const double *fill, const double *shift,
-                      const double *factor, double *to)
+                      const double *factor, double *to, double *squares)
 {
     const vec zero = all_of(0);
+    vec sum[8 / LANES];
+    double part[8];
     int64_t j = 0;
 
-    for (; j + LANES <= n; j += LANES) {
-        vec x = VEC_LOAD(v + j) + zero;
-        if (fill) x = VEC_CHOOSE((ivec)(x == x), x, VEC_LOAD(fill + j));
-        if (shift) x -= VEC_LOAD(shift + j);
-        if (factor) x *= VEC_LOAD(factor + j);
-        VEC_STORE(to + j, x);
+    UNROLL for (int i = 0; i < 8 / LANES; i++) sum[i] = zero;
+    for (; j + 8 <= n; j += 8)
+        UNROLL for (int i = 0; i < 8 / LANES; i++)
+        {
+            const int64_t at = j + i * LANES;
+            vec x = VEC_LOAD(v + at) + zero;
+            if (fill) x = VEC_CHOOSE((ivec)(x == x), x, VEC_LOAD(fill + at));
+            if (shift) x -= VEC_LOAD(shift + at);
+            if (factor) x *= VEC_LOAD(factor + at);
+            VEC_STORE(to + at, x);
+            if (squares) sum[i] += only((ivec)(x == x), x * x);
+        }
+    for (int i = 0; i < 8 / LANES; i++)
+        VEC_STORE(part + i * LANES, sum[i]);
+    for (int l = 0; j + l < n; l++) {
+        double x = v[j + l] + 0;
+        if (fill && isnan(x)) x = fill[j + l];
+        if (shift) x -= shift[j + l];
+        if (factor) x *= factor[j + l];
+        to[j + l] = x;
+        part[l] += isnan(x) ? 0 : x * x;
     }
-    for (; j < n; j++) {
-        double x = v[j] + 0;
-        if (fill && isnan(x)) x = fill[j];
-        if (shift) x -= shift[j];
-        if (factor) x *= factor[j];
-        to[j] = x;
-    }
+    if (squares) *squares = eighths(part);
 }
 
 void KERNEL(row_fill)(int64_t n, const double *v, const double *fill, const double *shift,
-                      const double *factor, double *to)
+                      const double *factor, double *to, double *squares)
 {
-    if (fill && !shift && !factor)
-        fill_some(n, v, fill, NULL, NULL, to);
-    else if (fill && shift && factor)
-        fill_some(n, v, fill, shift, factor, to);
+    if (fill && !shift && !factor && squares)
+        fill_some(n, v, fill, NULL, NULL, to, squares);
+    else if (fill && !shift && !factor)
+        fill_some(n, v, fill, NULL, NULL, to, NULL);
+    else if (fill && shift && factor && !squares)
+        fill_some(n, v, fill, shift, factor, to, NULL);
     else
-        fill_some(n, v, fill, shift, factor, to);
+        fill_some(n, v, fill, shift, factor, to, squares);
+}
+
+void KERNEL(row_times)(int64_t n, double by, double *v)
+{
+    const vec all = all_of(by);
+    int64_t j = 0;
+
+    for (; j + LANES <= n; j += LANES)
+        VEC_STORE(v + j, VEC_LOAD(v + j) * all);
+    for (; j < n; j++)
+        v[j] *= by;
 }
 
 double KERNEL(row_squares)(int64_t n, const double *v)
@@ -205,22 +236,26 @@ double KERNEL(row_squares)(int64_t n, const double *v)
         VEC_STORE(part + i * LANES, sum[i]);
     for (int l = 0; j + l < n; l++)
         part[l] += isnan(v[j + l]) ? 0 : v[j + l] * v[j + l];
-    return ((part[0] + part[1]) + (part[2] + part[3])) +
-           ((part[4] + part[5]) + (part[6] + part[7]));
+    return eighths(part);
 }
 
+/* A row comes from far away, and this is who reads it first: a page ahead and more, where the CPU itself stops. */
 int64_t KERNEL(row_infinite)(int64_t n, const double *v)
 {
+    enum { AHEAD = 1024 };
     const vec most = all_of(DBL_MAX), least = all_of(-DBL_MAX);
     ivec found[2] = {{0}, {0}};
     int64_t j = 0, count = 0;
 
-    for (; j + 2 * LANES <= n; j += 2 * LANES)
+    for (; j + 2 * LANES <= n; j += 2 * LANES) {
+        for (int i = 0; i < 2 * LANES; i += 8)
+            __builtin_prefetch(v + j + i + AHEAD);
         UNROLL for (int i = 0; i < 2; i++)
         {
             const vec x = VEC_LOAD(v + j + i * LANES);
             found[i] -= (ivec)(x > most) | (ivec)(x < least);
         }
+    }
     found[0] += found[1];
     for (int l = 0; l < LANES; l++)
         count += found[0][l];
