@@ -143,8 +143,8 @@ static ferry_domain *domain(ferry_ctx *ctx, const char *name, ferry_role role, i
     return out;
 }
 
-/* Seconds a row for the products with 2 k vectors alone, which no way of scoring can leave out: the codes of one set of
- * class counts and W_T. */
+/* Seconds a row for the exact products with 2 k vectors alone: the codes of one set of class counts and W_T. Whoever
+ * does better reads fewer bytes (methods/shared/hedge_screen.c). */
 static double products_alone(int64_t k, int64_t d, int64_t pool, const double *x)
 {
     double *a = calloc((size_t)(2 * k * d), sizeof *a),

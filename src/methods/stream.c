@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "learn/pa.h"
 #include "linalg/blas.h"
 #include "linalg/columns.h"
 #include "methods/method.h"
@@ -84,16 +85,17 @@ done:
     return st;
 }
 
-/* *cls is -1 while there is no class at all, and the first of equals otherwise. */
-static ferry_status see_row(ferry_ctx *ctx, ferry_model *m, const ferry_row *x,
-                            int32_t *cls, int64_t k, double *f, int32_t *votes)
+/* *cls is -1 while there is no class at all, and the first of equals otherwise. f: k scores, or scratch unless they are
+ * `wanted`. */
+static ferry_status see_row(ferry_ctx *ctx, ferry_model *m, const ferry_row *x, int64_t k,
+                            bool wanted, double *f, int32_t *cls, int32_t *votes)
 {
-    const ferry_status st = m->method->online->see(ctx, m->state, x, k, f, votes);
+    const ferry_online *o = m->method->online;
 
-    *cls = k > 0 ? 0 : -1;
-    for (int64_t c = 1; st == FERRY_OK && c < k; c++)
-        if (f[c] > f[*cls]) *cls = (int32_t)c;
-    return st;
+    if (!wanted && o->answer) return o->answer(ctx, m->state, x, k, f, cls, votes);
+    FERRY_PASS(o->see(ctx, m->state, x, k, f, votes));
+    *cls = ferry_i_argmax(k, f);
+    return FERRY_OK;
 }
 
 /* score may be NULL; up to 64 classes then need no memory from the heap. */
@@ -110,7 +112,7 @@ ferry_status ferry_model_see(ferry_ctx *ctx, ferry_model *model, const ferry_row
     FERRY_TRY(ferry_i_blas_ready(ctx));
     if (!f) f = k <= FERRY_COUNT(few) ? few : ferry_i_calloc(k, sizeof *f);
     FERRY_HAVE(ctx, f);
-    FERRY_TRY(see_row(ctx, model, x, cls, k, f, votes));
+    FERRY_TRY(see_row(ctx, model, x, k, score != NULL, f, cls, votes));
 done:
     if (f != score && f != few) ferry_i_free(f);
     return st;
@@ -199,7 +201,7 @@ ferry_status ferry_model_learn_rows(ferry_ctx *ctx, ferry_model *model,
     for (int64_t i = 0; i < x->rows; i++) {
         const ferry_row row = {x->cols, NULL, x->data + i * x->ld};
         k = ferry_model_class_count(model);
-        FERRY_TRY(see_row(ctx, model, &row, &said, k, f, votes));
+        FERRY_TRY(see_row(ctx, model, &row, k, false, f, &said, votes));
         if (cls) cls[i] = said;
         if (label[i] < 0) continue;
         int64_t *c = &number[label[i]];

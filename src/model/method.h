@@ -41,6 +41,10 @@ typedef struct ferry_online {
      * and classes beyond that (their first learn() failed) score 0. votes as above. */
     ferry_status (*see)(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
                         double *score, int32_t *votes);
+    /* The same where scores are not asked for: *cls is the place of the largest, the first of equals, or -1; score is
+     * scratch. NULL: see() does. */
+    ferry_status (*answer)(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
+                           double *score, int32_t *cls, int32_t *votes);
     /* Learn that x has class cls, which may be new: the state then makes room for it. votes
      * is what see() left for this row, or NULL. Rows wait for their labels in any number
      * and order. */

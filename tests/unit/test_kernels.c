@@ -73,6 +73,56 @@ static void test_rows_dot(void **state)
         }
 }
 
+/* No product of rounded rows is off by more than their lengths allow: rows of numbers near each other, which add up, far
+ * apart, below the floats; and none beyond them passes for a number. */
+static void test_rounded(void **state)
+{
+    static const int64_t long_ones[] = {512, 2048, 4099};
+    fixture *f = *state;
+    enum { ROWS = 7 };
+
+    for (int64_t l = 0; l < FERRY_COUNT(lengths) + FERRY_COUNT(long_ones); l++) {
+        const int64_t d =
+            l < FERRY_COUNT(lengths) ? lengths[l] : long_ones[l - FERRY_COUNT(lengths)];
+        double *a = numbers(f, (ROWS + 1) * d), *x = a + ROWS * d, out[ROWS];
+        float *b = calloc((size_t)((ROWS + 1) * d + 1), sizeof *b);
+        for (int64_t j = 0; j < d; j++) {
+            a[j] = x[j] = 1 + 0.1 * x[j];
+            a[d + j] *= j % 2 ? 1e-45 : 1e-40;
+            a[2 * d + j] *= pow(10, (double)(j % 30) - 15);
+            a[3 * d + j] = 0;
+        }
+        if (d > 0) a[5 * d - 1] = 1e39;
+        for (int isa = 0; isa < FERRY_ISAS; isa++) {
+            double squares[ROWS + 1];
+            if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
+            const ferry_kernels *k = ferry_i_kernels_of((ferry_isa)isa);
+            for (int64_t i = 0; i <= ROWS; i++)
+                squares[i] = k->round_row(d, a + i * d, b + i * d);
+            for (int64_t i = 0; i < (ROWS + 1) * d; i++)
+                assert_true(b[i] == (float)a[i]);
+            for (int64_t rows = 0; rows <= ROWS; rows++) {
+                k->rounded_dots(rows, d, b, b + ROWS * d, out);
+                for (int64_t i = 0; i < rows; i++) {
+                    double sum = 0, square = 0;
+                    for (int64_t j = 0; j < d; j++) {
+                        sum += a[i * d + j] * x[j];
+                        square += a[i * d + j] * a[i * d + j];
+                    }
+                    assert_close(squares[i], square, 1e-12 * square);
+                    const double e = FERRY_ROUNDED *
+                                     (sqrt(squares[i]) + FERRY_ROUNDED_LEAST) *
+                                     (sqrt(squares[ROWS]) + FERRY_ROUNDED_LEAST);
+                    assert_true(i == 4 && d > 0 ? !isfinite(out[i])
+                                                : fabs(out[i] - sum) <= e);
+                }
+            }
+        }
+        free(a);
+        free(b);
+    }
+}
+
 /* What ridges in a stream take: products with floats, triangular systems, X X'. */
 static void test_ridges(void **state)
 {
@@ -348,8 +398,8 @@ static void test_row_cells(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_rows_dot),  T(test_ridges), T(test_columns),
-        T(test_row_cells), T(test_rows),   T(test_pair_steps),
+        T(test_rows_dot), T(test_ridges),     T(test_columns), T(test_row_cells),
+        T(test_rows),     T(test_pair_steps), T(test_rounded),
     };
     return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
 #include "linalg/ridges.h"
+#include "linalg/rounded.h"
 #include "linalg/vb_rows.h"
 
 /* CSR times block: Y = alpha X B + beta Y, or Y += alpha X'B. */
@@ -90,6 +91,9 @@ typedef void ferry_vb_half_fn(const ferry_vb_half *v, int64_t from, int64_t to,
                               double *space);
 typedef void ferry_rows_dot_fn(int64_t rows, int64_t d, const double *a, const double *x,
                                double *out);
+typedef void ferry_rounded_dots_fn(int64_t rows, int64_t d, const float *a, const float *x,
+                                   double *out);
+typedef double ferry_round_row_fn(int64_t n, const double *v, float *to);
 typedef void ferry_row_mul_fn(int64_t n, const double *v, const int32_t *index,
                               const double *w, int64_t wide, double *s);
 typedef void ferry_row_add_fn(int64_t n, const double *v, const int32_t *index, double *w,
@@ -113,6 +117,8 @@ typedef void ferry_neighbours_fn(const ferry_neighbours *s, int64_t run, int32_t
     X(ridge_rows, ferry_systems_fn)                                                        \
     X(vb_half, ferry_vb_half_fn)                                                           \
     X(rows_dot, ferry_rows_dot_fn)                                                         \
+    X(rounded_dots, ferry_rounded_dots_fn)                                                 \
+    X(round_row, ferry_round_row_fn)                                                       \
     X(asked_dots, ferry_asked_dots_fn)                                                     \
     X(lower_systems, ferry_lower_systems_fn)                                               \
     X(lower_products, ferry_lower_products_fn)                                             \

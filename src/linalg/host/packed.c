@@ -154,6 +154,17 @@ void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const double *x,
     anywhere()->rows_dot(rows, d, a, x, out);
 }
 
+void ferry_i_rounded_dots(int64_t rows, int64_t d, const float *a, const float *x,
+                          double *out)
+{
+    anywhere()->rounded_dots(rows, d, a, x, out);
+}
+
+double ferry_i_round_row(int64_t n, const double *v, float *to)
+{
+    return anywhere()->round_row(n, v, to);
+}
+
 void ferry_i_asked_dots(const ferry_asked *a, int64_t rows, const float *const *b,
                         double *out)
 {

@@ -44,6 +44,18 @@ done:
     return st;
 }
 
+/* Mode paper may be certain of the answer without the scores. */
+static ferry_status answer(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
+                           double *score, int32_t *cls, int32_t *votes)
+{
+    hetomtl *m = state;
+
+    if (m->paper) return ferry_i_hedge_answer(ctx, m->paper, x, k, score, cls, votes);
+    FERRY_PASS(see(ctx, m, x, k, score, votes));
+    *cls = ferry_i_argmax(k, score);
+    return FERRY_OK;
+}
+
 /* Hear a label, right after its row, much later, or for a row that was never seen. votes
  * NULL: the experts are judged by what they would say now. */
 static ferry_status learn(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
@@ -81,5 +93,9 @@ static int64_t parts(const void *state, const char **names, double *w)
     return EXPERTS;
 }
 
-const ferry_online ferry_i_hetomtl_rounds = {
-    .watches = watches, .votes = votes_size, .see = see, .learn = learn, .parts = parts};
+const ferry_online ferry_i_hetomtl_rounds = {.watches = watches,
+                                             .votes = votes_size,
+                                             .see = see,
+                                             .answer = answer,
+                                             .learn = learn,
+                                             .parts = parts};

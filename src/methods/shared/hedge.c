@@ -58,14 +58,16 @@ ferry_status ferry_i_hedge_scores_new(ferry_ctx *ctx, const hedge *h, int64_t k,
         codes += h->group[g].s;
     for (int64_t i = 0; i < h->n; i++)
         ranks += h->source[i].rank;
-    FERRY_NEW(ctx, all, codes + ranks + (3 * h->n + 2) * k);
+    FERRY_NEW(ctx, all, codes + ranks + (3 * h->n + 2) * k + 2 * h->n);
     FERRY_NEW(ctx, votes, 2 * h->n + 1);
     ferry_i_hedge_scores_clear(out);
-    *out = (hedge_scores){.all = all, .votes = votes, .k = k, .c = all, .z = all + codes};
+    *out = (hedge_scores){.all = all, .votes = votes, .k = k, .c = all, .ft = all + codes};
+    out->z = out->ft + (h->n + 1) * k;
     out->fs = out->z + ranks;
-    out->ft = out->fs + h->n * k;
-    out->f = out->ft + (h->n + 1) * k;
+    out->f = out->fs + h->n * k;
     out->total = out->f + h->n * k;
+    out->u = out->total + k;
+    out->alpha = out->u + h->n;
     all = NULL;
 done:
     ferry_i_free(all); /* NULL unless there was no room for the votes */
@@ -93,40 +95,54 @@ static double *target_scores(const hedge *h, const hedge_scores *s, int64_t i)
     return s->ft + (h->rule == HEDGE_LOSSES ? i * h->k : 0);
 }
 
-/* Codes c(x) once for each group of sources, a small product for each source, then the
- * two levels of the hedge. */
-void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s)
+/* Groups are few, so a sum is cheap enough. */
+int64_t ferry_i_hedge_codes(const hedge *h, int64_t group)
+{
+    int64_t from = 0;
+
+    for (int64_t g = 0; g < group; g++)
+        from += h->group[g].s;
+    return from;
+}
+
+/* A small product for each source, then the two levels of the hedge. */
+void ferry_i_hedge_mix(const hedge *h, hedge_scores *s)
 {
     const int64_t k = h->k;
-    double *c = s->c, *z = s->z;
+    double *z = s->z;
 
-    for (int64_t g = 0; g < h->n_groups; g++) {
-        ferry_i_row_scores(h->group[g].s, h->d, h->group[g].q, x, c); /* c(x) = Q'x */
-        c += h->group[g].s;
-    }
-    if (h->wt) ferry_i_pa_scores(h->wt, x, s->ft);
     memset(s->total, 0, (size_t)k * sizeof *s->total);
     for (int64_t i = 0; i < h->n; i++) {
         const hedge_source *o = &h->source[i];
         double *fs = s->fs + i * k, *f = s->f + i * k, *ft = target_scores(h, s, i);
-        /* Where the codes of this source's group begin. Groups are few, so a sum is cheap
-         * enough. */
-        int64_t from = 0;
-        for (int64_t g = 0; g < o->group; g++)
-            from += h->group[g].s;
-        const ferry_row code = {h->group[o->group].s, NULL, s->c + from};
+        const ferry_row code = {h->group[o->group].s, NULL,
+                                s->c + ferry_i_hedge_codes(h, o->group)};
         ferry_i_row_scores(o->rank, code.n, o->r, &code, z); /* z = R'c = Pt'x */
         ferry_i_hedge_after(h, o, z);
         const ferry_row in = {o->rank, NULL, z};
         ferry_i_pa_scores(o->ws, &in, fs);
         if (o->wt) ferry_i_pa_scores(o->wt, &in, ft);
-        const double u = ferry_i_hedge_u(h, i), alpha = ferry_i_hedge_alpha(h, i);
+        const double u = s->u[i] = ferry_i_hedge_u(h, i);
+        const double alpha = s->alpha[i] = ferry_i_hedge_alpha(h, i);
         for (int64_t y = 0; y < k; y++) {
             f[y] = u * fs[y] + (1 - u) * ft[y]; /* f_i = u_i fS_i + v_i fT */
             s->total[y] += alpha * f[y];        /* F = sum_i alpha_i f_i */
         }
         z += o->rank;
     }
+}
+
+/* Codes c(x) once for each group of sources, then the rest. */
+void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s)
+{
+    double *c = s->c;
+
+    for (int64_t g = 0; g < h->n_groups; g++) {
+        ferry_i_row_scores(h->group[g].s, h->d, h->group[g].q, x, c); /* c(x) = Q'x */
+        c += h->group[g].s;
+    }
+    if (h->wt) ferry_i_pa_scores(h->wt, x, s->ft);
+    ferry_i_hedge_mix(h, s);
 }
 
 /* What each learner says, to be judged when the label comes. */
@@ -214,7 +230,10 @@ ferry_pa_step ferry_i_hedge_learn(hedge *h, const ferry_row *x, int32_t y,
         count_losses(h, y, s);
     else
         count_mistakes(h, y, votes ? votes : s->votes);
-    if (h->wt) step = ferry_i_pa_learn(h->wt, x, ferry_i_row_norm2(x), y, s->ft);
+    if (h->wt) { /* x'x is a pass over x, which only a loss needs */
+        const double xx = loss_of(h->k, s->ft, y) > 0 ? ferry_i_row_norm2(x) : 0;
+        step = ferry_i_pa_learn(h->wt, x, xx, y, s->ft);
+    }
     for (int64_t i = 0; i < h->n; i++) {
         hedge_source *o = &h->source[i];
         const ferry_row in = {o->rank, NULL, z};

@@ -68,13 +68,15 @@ typedef struct hedge {
 
 /* Everything about one sample, all from the same weights. */
 typedef struct hedge_scores {
-    double *c;           /* codes, group after group */
-    double *z;           /* projections, source after source */
-    double *fs, *ft, *f; /* n x k each; ft is one row unless the rule is losses */
-    double *total;       /* k: F */
-    double *all;         /* the memory of these */
-    int32_t *votes;      /* 2 n + 1: scratch of learn */
-    int64_t k;           /* classes there is room for */
+    double *c;         /* codes, group after group */
+    double *ft;        /* right after them: k, n x k if the rule is losses */
+    double *z;         /* projections, source after source */
+    double *fs, *f;    /* n x k each */
+    double *total;     /* k: F */
+    double *u, *alpha; /* n: the weights of these */
+    double *all;       /* the memory of all */
+    int32_t *votes;    /* 2 n + 1: scratch of learn */
+    int64_t k;         /* classes there is room for */
 } hedge_scores;
 
 ferry_status ferry_i_hedge_scores_new(ferry_ctx *ctx, const hedge *h, int64_t k,
@@ -90,6 +92,10 @@ void ferry_i_hedge_after(const hedge *h, const hedge_source *s, double *z);
 /* All scores of x, a row without missing cells of unit length. O(k (d + sum of ranks)).
  */
 void ferry_i_hedge_look(const hedge *h, const ferry_row *x, hedge_scores *s);
+/* The same from the codes and W_T x on, which stand in s. */
+void ferry_i_hedge_mix(const hedge *h, hedge_scores *s);
+/* Where the codes of a group begin in s->c. */
+int64_t ferry_i_hedge_codes(const hedge *h, int64_t group);
 /* votes[0..2n]: argmax of fT, of each fS_i, of each f_i. */
 void ferry_i_hedge_votes(const hedge *h, const hedge_scores *s, int32_t *votes);
 /* Room for classes up to k in all learners; as before when one has no memory. */
@@ -99,6 +105,36 @@ ferry_status ferry_i_hedge_classes(ferry_ctx *ctx, hedge *h, int64_t k);
  * is losses). */
 ferry_pa_step ferry_i_hedge_learn(hedge *h, const ferry_row *x, int32_t y,
                                   const int32_t *votes, const hedge_scores *s);
+
+/* ---- decisions from rounded rows (hedge_screen.c) ---- */
+
+/* W_T and Q as floats beside the exact ones, half the bytes to read; never in a file. For rows that are dense, the rule of
+ * mistakes and post none. */
+typedef struct hedge_screen {
+    int64_t codes, k; /* rows: codes of all groups, classes there is room for */
+    float *rows; /* codes + k rows x d: Q of the groups, then W_T; NULL: there is none */
+    float *x;    /* d: the row at hand */
+    /* Lengths: of the rows; of what takes c(x) to fS_i (n); of the largest row of W_T. Times `unit`, which is that of x and
+     * the rounding's, they are how far scores are off. */
+    double *size, *source, target, unit;
+} hedge_screen;
+
+/* f is of h. */
+ferry_status ferry_i_hedge_screen_new(ferry_ctx *ctx, const hedge *h, hedge_scores *f,
+                                      hedge_screen *s);
+void ferry_i_hedge_screen_clear(hedge_screen *s);
+/* Room for k classes; those that are new have zero weights. */
+ferry_status ferry_i_hedge_screen_classes(ferry_ctx *ctx, const hedge *h, int64_t k,
+                                          hedge_screen *s);
+/* All scores of x nearly, and what ferry_i_hedge_votes() would say of the exact ones (in f->votes), and the place of the
+ * largest of F. False: not all of these are certain. */
+bool ferry_i_hedge_screen_look(const hedge *h, hedge_screen *s, const ferry_row *x,
+                               hedge_scores *f, int32_t *answer);
+/* After such a look: ferry_i_hedge_learn() may be called with f, and does what it would with exact scores. */
+void ferry_i_hedge_screen_settle(const hedge *h, const hedge_screen *s, const ferry_row *x,
+                                 int32_t y, hedge_scores *f);
+/* Rows y and r of W_T have changed. */
+void ferry_i_hedge_screen_step(const hedge *h, hedge_screen *s, int32_t y, int32_t r);
 
 /* ---- offline (hedge_fit.c) ---- */
 
@@ -144,8 +180,10 @@ typedef struct hedge_model {
     int32_t *index; /* d: its columns, when it is sparse */
     int64_t last_n; /* -1: there is none */
     bool last_sparse;
+    bool last_near; /* its scores are those of the screen */
     hedge h;
     hedge_scores s;
+    hedge_screen screen;
 } hedge_model;
 
 /* `method` is for messages. Whether the task has what it takes: labels of a source and of
@@ -163,6 +201,8 @@ ferry_status ferry_i_hedge_room(ferry_ctx *ctx, hedge_model *m);
 int64_t ferry_i_hedge_votes_size(const void *model);
 ferry_status ferry_i_hedge_see(ferry_ctx *ctx, void *model, const ferry_row *x, int64_t k,
                                double *score, int32_t *votes);
+ferry_status ferry_i_hedge_answer(ferry_ctx *ctx, void *model, const ferry_row *x,
+                                  int64_t k, double *score, int32_t *cls, int32_t *votes);
 ferry_status ferry_i_hedge_hear(ferry_ctx *ctx, void *model, const ferry_row *x,
                                 int32_t cls, const int32_t *votes);
 int64_t ferry_i_hedge_parts(const void *model, const char **names, double *w);

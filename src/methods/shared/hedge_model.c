@@ -4,6 +4,8 @@
 
 #include "methods/shared/hedge.h"
 
+enum { SCREEN_LEAST = 512 };
+
 void ferry_i_hedge_model_free(void *model)
 {
     hedge_model *m = model;
@@ -11,9 +13,20 @@ void ferry_i_hedge_model_free(void *model)
     if (!m) return;
     ferry_i_online_clear(&m->in);
     FERRY_FREE(m->last, m->index);
+    ferry_i_hedge_screen_clear(&m->screen);
     ferry_i_hedge_scores_clear(&m->s);
     ferry_i_hedge_clear(&m->h);
     ferry_i_free(m);
+}
+
+/* Whether rounded rows can decide (hedge_screen.c) and pay: with 3 to 40 classes both ways take as long at 256 to 512
+ * columns. */
+static bool can_screen(const hedge_model *m)
+{
+    const hedge *h = &m->h;
+
+    return h->rule == HEDGE_MISTAKES && h->post == HEDGE_POST_NONE &&
+           m->in.prepared->frame[0].scale->dense && h->d >= SCREEN_LEAST;
 }
 
 /* Scratch that is not part of the saved state; called once after a fit or a load. */
@@ -25,6 +38,7 @@ ferry_status ferry_i_hedge_room(ferry_ctx *ctx, hedge_model *m)
     FERRY_NEW(ctx, m->last, m->h.d);
     FERRY_NEW(ctx, m->index, m->h.d);
     FERRY_TRY(ferry_i_hedge_scores_new(ctx, &m->h, m->h.k, &m->s));
+    if (can_screen(m)) FERRY_TRY(ferry_i_hedge_screen_new(ctx, &m->h, &m->s, &m->screen));
 done:
     return st;
 }
@@ -32,12 +46,13 @@ done:
 /* ---- the stream ---- */
 
 /* The row that was seen, bit by bit, so that its label need not score it again. */
-static void remember(hedge_model *m, const ferry_row *x)
+static void remember(hedge_model *m, const ferry_row *x, bool near)
 {
     memcpy(m->last, x->value, (size_t)x->n * sizeof *m->last);
     if (x->index) memcpy(m->index, x->index, (size_t)x->n * sizeof *m->index);
     m->last_n = x->n;
     m->last_sparse = x->index != NULL;
+    m->last_near = near;
 }
 
 /* Whether x, to the bit, was seen last. */
@@ -66,12 +81,33 @@ ferry_status ferry_i_hedge_see(ferry_ctx *ctx, void *model, const ferry_row *x, 
     FERRY_PASS(ferry_i_online_check(ctx, x, m->h.d, k, m->h.k));
     m->row = ferry_i_online_row(&m->in, x, NULL);
     ferry_i_hedge_look(&m->h, &m->row, &m->s);
-    remember(m, x);
+    remember(m, x, false);
     /* Classes that have a name but no weights yet score 0, as a learner of zeros would
      * say. */
     memset(score, 0, (size_t)k * sizeof *score);
     memcpy(score, m->s.total, (size_t)m->h.k * sizeof *score);
     if (votes && m->h.rule == HEDGE_MISTAKES) ferry_i_hedge_votes(&m->h, &m->s, votes);
+    return FERRY_OK;
+}
+
+/* The place of the largest score without the scores. */
+ferry_status ferry_i_hedge_answer(ferry_ctx *ctx, void *model, const ferry_row *x,
+                                  int64_t k, double *score, int32_t *cls, int32_t *votes)
+{
+    hedge_model *m = model;
+
+    if (m->screen.rows && k == m->h.k) {
+        FERRY_PASS(ferry_i_online_check(ctx, x, m->h.d, k, m->h.k));
+        m->row = ferry_i_online_row(&m->in, x, NULL);
+        if (ferry_i_hedge_screen_look(&m->h, &m->screen, &m->row, &m->s, cls)) {
+            remember(m, x, true);
+            for (int64_t i = 0; votes && i <= 2 * m->h.n; i++)
+                votes[i] = m->s.votes[i];
+            return FERRY_OK;
+        }
+    }
+    FERRY_PASS(ferry_i_hedge_see(ctx, m, x, k, score, votes));
+    *cls = ferry_i_argmax(k, score);
     return FERRY_OK;
 }
 
@@ -90,10 +126,16 @@ ferry_status ferry_i_hedge_hear(ferry_ctx *ctx, void *model, const ferry_row *x,
     m->last_n = -1;
     if (cls >= m->s.k)
         FERRY_PASS(ferry_i_hedge_scores_new(ctx, &m->h, (int64_t)cls + 1, &m->s));
+    if (m->screen.rows)
+        FERRY_PASS(ferry_i_hedge_screen_classes(ctx, &m->h, (int64_t)cls + 1, &m->screen));
     FERRY_PASS(ferry_i_hedge_classes(ctx, &m->h, (int64_t)cls + 1));
     if (!known)
         ferry_i_hedge_look(&m->h, &m->row, &m->s); /* the step is from the weights of now */
-    (void)ferry_i_hedge_learn(&m->h, &m->row, cls, votes, &m->s);
+    else if (m->last_near)
+        ferry_i_hedge_screen_settle(&m->h, &m->screen, &m->row, cls, &m->s);
+    const ferry_pa_step step = ferry_i_hedge_learn(&m->h, &m->row, cls, votes, &m->s);
+    if (m->screen.rows && step.tau != 0)
+        ferry_i_hedge_screen_step(&m->h, &m->screen, cls, step.r);
     return FERRY_OK;
 }
 
