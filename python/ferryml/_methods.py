@@ -3086,7 +3086,9 @@ class MMLTL(FerryClassifier):
     C : float, default 1.0
         Cost of a label that comes after one it should precede. Values: above 0 .. 1e+09.
     epochs : int, default 100
-        Passes over the instances. Values: 1 .. 1e+09.
+        Most passes over the instances. Values: 1 .. 1e+09.
+    rank_tol : float, default 0.0001
+        Stop at a pass that finds the mean loss of an instance within this of the least. Values: 0 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3128,6 +3130,7 @@ class MMLTL(FerryClassifier):
         ('scale', 'scale', 'auto'),
         ('C', 'C', 1.0),
         ('epochs', 'epochs', 100),
+        ('rank_tol', 'rank_tol', 0.0001),
     )
 
     def __init__(self, *,
@@ -3135,8 +3138,8 @@ class MMLTL(FerryClassifier):
                  g: int = 0, g1: float = 1.0, g2: float = 1.0, centre: str = 'auto', latent: str = 'auto',
                  shrink: str = 'none', kernel: str = 'none', gamma: float = 0.0, sweeps: int = 50,
                  sylvester: str = 'exact', max_iter: int = 1000, tol: float = 1e-10, scale: str = 'auto',
-                 C: float = 1.0, epochs: int = 100, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 C: float = 1.0, epochs: int = 100, rank_tol: float = 0.0001, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.mode = mode
         self.mmd = mmd
@@ -3158,6 +3161,7 @@ class MMLTL(FerryClassifier):
         self.scale = scale
         self.C = C
         self.epochs = epochs
+        self.rank_tol = rank_tol
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3560,7 +3564,9 @@ class RankSVM(FerryClassifier):
     C : float, default 1.0
         Cost of a label that comes after one it should precede. Values: above 0 .. 1e+09.
     epochs : int, default 100
-        Passes over the instances. Values: 1 .. 1e+09.
+        Most passes over the instances. Values: 1 .. 1e+09.
+    rank_tol : float, default 0.0001
+        Stop at a pass that finds the mean loss of an instance within this of the least. Values: 0 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3586,18 +3592,20 @@ class RankSVM(FerryClassifier):
         ('center', 'center', 'none'),
         ('C', 'C', 1.0),
         ('epochs', 'epochs', 100),
+        ('rank_tol', 'rank_tol', 0.0001),
     )
 
     def __init__(self, *,
                  train: str = 'auto', scale: str = 'auto', center: str = 'none', C: float = 1.0,
-                 epochs: int = 100, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 epochs: int = 100, rank_tol: float = 0.0001, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.train = train
         self.scale = scale
         self.center = center
         self.C = C
         self.epochs = epochs
+        self.rank_tol = rank_tol
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -4114,7 +4122,9 @@ class SMLTL(FerryClassifier):
     C : float, default 1.0
         Cost of a label that comes after one it should precede. Values: above 0 .. 1e+09.
     epochs : int, default 100
-        Passes over the instances. Values: 1 .. 1e+09.
+        Most passes over the instances. Values: 1 .. 1e+09.
+    rank_tol : float, default 0.0001
+        Stop at a pass that finds the mean loss of an instance within this of the least. Values: 0 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -4143,13 +4153,14 @@ class SMLTL(FerryClassifier):
         ('tol', 'tol', 1e-06),
         ('C', 'C', 1.0),
         ('epochs', 'epochs', 100),
+        ('rank_tol', 'rank_tol', 0.0001),
     )
 
     def __init__(self, *,
                  train: str = 'auto', scale: str = 'auto', lambda_: float = 0.2, alpha: float = 0.5,
                  max_iter: int = 1000, tol: float = 1e-06, C: float = 1.0, epochs: int = 100,
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
-                 n_jobs: int | None = None,
+                 rank_tol: float = 0.0001, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.train = train
         self.scale = scale
@@ -4159,6 +4170,7 @@ class SMLTL(FerryClassifier):
         self.tol = tol
         self.C = C
         self.epochs = epochs
+        self.rank_tol = rank_tol
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state

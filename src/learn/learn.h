@@ -150,7 +150,11 @@ typedef struct ferry_ranksvm_options {
     double C;
     /* passes over all instances, at most */
     int64_t epochs;
-    bool scale; /* features times 1 / sqrt(mean squared length) first */
+    /* stop after an epoch whose steps found a duality gap of at most this, relative to that of
+     * W = 0; 0: not before no pair moves */
+    double tol;
+    bool scale;   /* features times 1 / sqrt(mean squared length) first */
+    bool shuffle; /* a new order of the instances for each epoch, else that of the rows */
 } ferry_ranksvm_options;
 
 /* Scores f = W [scale (x - mean); 1]; label k is on when f_k > threshold [f; 1]. */
@@ -160,6 +164,7 @@ typedef struct ferry_ranksvm {
     double *w;         /* m x (d + 1), last the bias */
     double *threshold; /* m + 1 */
     int64_t epochs;    /* passes made */
+    double gap;        /* that the last one found, relative as in the options */
     double objective;  /* of the primal problem */
 } ferry_ranksvm;
 

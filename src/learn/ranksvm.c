@@ -7,7 +7,16 @@
  * is regularised). Dual coordinate descent: one a_ikl in [0, C/(|Y_i||N_i|)] per pair, and
  * with s = W x_i known a step is a <- clip(a - (s_k - s_l - 1) / (2|x_i|^2)),  s_k += da
  * |x_i|^2,  s_l -= da |x_i|^2. W changes once per instance, so an epoch costs O(m nnz(X) +
- * pairs). Instances are taken in order, pairs by k, then l.
+ * pairs). Pairs go by k, then l; instances in the order of the rows or, better, in a new one for
+ * each epoch: in one order W always leans towards the instances that come last, and ten times as
+ * many epochs are needed (2500 pictures of Corel5k on 50 latent features, distance from the
+ * minimum: 4e-4 of it after 100 epochs by rows, after 5 shuffled).
+ *
+ * When to stop: with g = s_k - s_l - 1 the duality gap is the sum over pairs of a g + most
+ * max(0, -g), none of which is below 0, and 0 where a step changes nothing. Each step adds what
+ * it finds: the sum over an epoch costs nothing and is close to the gap itself when epochs are
+ * shuffled (up to 20 times smaller when not). At W = 0 the gap is C for each instance that has
+ * pairs; relative to that it says how much the mean loss of an instance may still fall.
  *
  * How many labels: t_i is the best threshold of f(x_i), and t(x) is fitted to them by least
  * squares on [f(x), 1], the shortest solution, since the w_k add up to 0 and so do the f_k.
@@ -35,6 +44,9 @@ typedef struct trainer {
     const double *mean;
     int64_t m, wide; /* labels, and padded */
     double scale, mean2;
+    double gap;     /* that the steps of this epoch have found */
+    int64_t *order; /* n: the instances as the epoch takes them */
+    ferry_rng rng;
     double *w, *bias, *c, *w_mean; /* d x wide; wide each: biases, c, w mu */
     double *w_room;         /* where w lies, at the beginning of a line of the cache */
     double *x_mean, *norm2; /* n each: x_i'mu, |scaled and extended x_i|^2 */
@@ -60,7 +72,7 @@ static int64_t row_of(const ferry_matrix *x, int64_t i, const double **v,
 
 static void trainer_clear(trainer *t)
 {
-    FERRY_FREE(t->w_room, t->bias, t->x_mean, t->start, t->a, t->label, t->n_yes);
+    FERRY_FREE(t->w_room, t->bias, t->x_mean, t->start, t->a, t->label, t->n_yes, t->order);
 }
 
 /* How many of the m labels are on. */
@@ -116,6 +128,9 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
     FERRY_NEW(ctx, t->start, n + 1);
     FERRY_NEW(ctx, t->label, n * m);
     FERRY_NEW(ctx, t->n_yes, n);
+    FERRY_NEW(ctx, t->order, n);
+    ferry_i_rng_seed(&t->rng, 1,
+                     0); /* always the same orders: no seed changes the result */
     /* seven arrays of `wide` in one piece: bias, c, w_mean, s, add, s_no, add_no */
     t->c = t->bias + wide;
     t->w_mean = t->c + wide;
@@ -130,6 +145,7 @@ static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix 
         for (int64_t k = 0; k < m; k++)
             *(on[i * m + k] ? yes++ : no++) = (int32_t)k;
         t->n_yes[i] = (int32_t)count;
+        t->order[i] = i;
         /* |Y_i| |N_i| pairs; none for an instance with no or all labels */
         t->start[i + 1] = t->start[i] + count * (m - count);
     }
@@ -175,11 +191,11 @@ static void update(trainer *t, int64_t i)
     ferry_e(t->ctx)->row_add(t->ctx, n, v, index, t->w, t->wide, t->add);
 }
 
-/* All pairs of instance i; whether any moved.
+/* All pairs of instance i.
  * The scores are computed once and then kept up through the pairs: a step on (k, l)
  * moves s_k and s_l by da |x_i|^2 and no other score. The scores of the labels that are
  * off lie side by side (s_no), which is what the engine's loop over them wants. */
-static bool visit(trainer *t, int64_t i, double C)
+static void visit(trainer *t, int64_t i, double C)
 {
     const double norm2 = t->norm2[i];
     const int64_t pairs = t->start[i + 1] - t->start[i];
@@ -189,7 +205,7 @@ static bool visit(trainer *t, int64_t i, double C)
     const int32_t *yes = t->label + i * t->m, *no = yes + n_yes;
     bool moved = false;
 
-    if (pairs == 0) return false;
+    if (pairs == 0) return;
     scores_of(t, i, t->s);
     memset(t->add, 0, (size_t)t->wide * sizeof *t->add);
     for (int64_t q = 0; q < n_no; q++) {
@@ -201,8 +217,8 @@ static bool visit(trainer *t, int64_t i, double C)
         /* label k against all that are off: a of these pairs, s_no and add_no move, the
          * sum of da comes back */
         const ferry_label_pairs pairs_of_k = {n_no, t->s[k], norm2, most};
-        t->add[k] =
-            ferry_e(t->ctx)->pair_steps(t->ctx, &pairs_of_k, a + p * n_no, s_no, add_no);
+        t->add[k] = ferry_e(t->ctx)->pair_steps(t->ctx, &pairs_of_k, a + p * n_no, s_no,
+                                                add_no, &t->gap);
         moved = moved || t->add[k] != 0;
     }
     for (int64_t q = 0; q < n_no; q++) {
@@ -210,7 +226,6 @@ static bool visit(trainer *t, int64_t i, double C)
         moved = moved || add_no[q] != 0;
     }
     if (moved) update(t, i);
-    return moved;
 }
 
 /* W as the model keeps it: label by label, mean worked in.
@@ -404,7 +419,23 @@ done:
     return st;
 }
 
-/* Epochs over all instances until none moves a pair, o->epochs of them, or progress says
+/* One epoch; the gap that its steps found, relative to that of W = 0. 0: no pair moved. */
+static double epoch(trainer *t, const ferry_ranksvm_options *o)
+{
+    const int64_t n = t->x->rows;
+    int64_t learn = 0; /* instances with pairs */
+
+    if (o->shuffle) ferry_i_rng_shuffle(&t->rng, n, t->order);
+    t->gap = 0;
+    for (int64_t e = 0; e < n; e++) {
+        const int64_t i = t->order[e];
+        visit(t, i, o->C);
+        learn += t->start[i + 1] > t->start[i];
+    }
+    return learn > 0 ? t->gap / (o->C * (double)learn) : 0;
+}
+
+/* Epochs over all instances until the gap is o->tol or less, o->epochs of them, or progress says
  * so. The threshold and the objective come from the scores of the final weights, on the
  * training rows. Memory: one number for each pair, m weights for each feature. */
 ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
@@ -415,16 +446,14 @@ ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
     trainer t = {0};
     ferry_ranksvm *r = NULL;
     ferry_block *f = NULL;
-    bool moved = true;
 
     *out = NULL;
     *finish = false;
     FERRY_NEW(ctx, r, 1);
     FERRY_TRY(trainer_init(ctx, &t, x, mean, m, on, o->scale));
-    while (r->epochs < o->epochs && moved && !*finish) {
-        moved = false;
-        for (int64_t i = 0; i < x->rows; i++)
-            moved = visit(&t, i, o->C) || moved;
+    r->gap = INFINITY;
+    while (r->epochs < o->epochs && r->gap > o->tol && !*finish) {
+        r->gap = epoch(&t, o);
         r->epochs++;
         FERRY_TRY(ferry_i_progress(ctx, "ranksvm", r->epochs, o->epochs, NAN, finish));
     }

@@ -258,9 +258,11 @@ typedef struct ferry_engine {
                     double *w, int64_t wide, const double *add);
     /* RankSVM's dual steps over the pairs of one label with the n labels that the instance
      * lacks, in turn: da = clip(a - (s - s_q - 1) / (2 norm2), 0, most) - a; a_q += da, s +=
-     * da norm2, s_q -= da norm2, add_q -= da. The sum of da. O(n). */
+     * da norm2, s_q -= da norm2, add_q -= da. The sum of da. *gap grows by what each pair, as its
+     * step finds it, has in the duality gap: with g = s - s_q - 1 it is a g, less most g where
+     * g < 0; never below 0, and 0 for a pair that does not move. O(n). */
     double (*pair_steps)(const ferry_ctx *, const ferry_label_pairs *p, double *a,
-                         double *s, double *add);
+                         double *s, double *add, double *gap);
 
     /* ---- packed data (linalg/packed.h): one operation each, as few bytes as can be ---- */
 

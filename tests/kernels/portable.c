@@ -183,9 +183,10 @@ static void rows(int64_t n)
     same("row_add", n, n * wide, w, w2);
     for (int64_t i = 0; i < n; i++)
         a[i] = a[n + i] = i % 3 == 0 ? 0 : i % 3 == 1 ? pairs.most : 0.1;
-    out[0] = kernels->pair_steps(&pairs, a, s, lift);
-    want[0] = ref->pair_steps(NULL, &pairs, a + n, s2, lift2);
-    same("pair_steps", n, 1, out, want);
+    out[1] = want[1] = 0.5;
+    out[0] = kernels->pair_steps(&pairs, a, s, lift, &out[1]);
+    want[0] = ref->pair_steps(NULL, &pairs, a + n, s2, lift2, &want[1]);
+    same("pair_steps", n, 2, out, want);
     same("pair_steps, a", n, n, a, a + n);
     same("pair_steps, s", n, n, s, s2);
     same("pair_steps, add", n, n, lift, lift2);

@@ -259,11 +259,14 @@ static void test_pair_steps(void **state)
                                     : add,
                        (size_t)n * sizeof *a);
             for (int turn = 0; turn < 2; turn++) {
-                const double want =
-                    ferry_e(f->ref)->pair_steps(f->ref, &p, copy[0], copy[1], copy[2]);
-                const double got =
-                    ferry_e(f->host)->pair_steps(f->host, &p, copy[3], copy[4], copy[5]);
+                double gaps[] = {round, round}; /* added to */
+                const double want = ferry_e(f->ref)->pair_steps(f->ref, &p, copy[0],
+                                                                copy[1], copy[2], &gaps[0]);
+                const double got = ferry_e(f->host)->pair_steps(f->host, &p, copy[3],
+                                                                copy[4], copy[5], &gaps[1]);
                 assert_close(got, want, 1e-12);
+                assert_close(gaps[1], gaps[0], 1e-12);
+                assert_true(gaps[1] >= round);
                 for (int i = 0; i < 3; i++)
                     all_close(n, copy[3 + i], copy[i], 1e-12);
             }

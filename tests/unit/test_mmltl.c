@@ -624,6 +624,41 @@ static void test_gate(void **state)
     }
 }
 
+/* A whole number among the diagnostics of a fit. */
+static double told_of(ferry_ctx *ctx, const ferry_task *task, const char *method,
+                      const char *settings, const char *name)
+{
+    ferry_model *m = fit_model(ctx, task, method, settings);
+    const char *at = strstr(ferry_model_diagnostics(m), name);
+
+    assert_non_null(at);
+    const double value = strtod(at + strlen(name), NULL);
+    ferry_model_free(m);
+    return value;
+}
+
+/* The RankSVM stops by itself, but not that of the method as published, which is not shuffled,
+ * either: every epoch, in the order of the rows. */
+static void test_epochs(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = make_task(ctx, 40, false);
+    const char *const epochs = "\"epochs\":", *const gap = "\"rank_gap\":";
+    const char *const methods[] = {"mmltl", "ranksvm", "smltl"};
+
+    for (int64_t i = 0; i < FERRY_COUNT(methods); i++) {
+        assert_true(told_of(ctx, task, methods[i], "", epochs) < 100);
+        assert_true(told_of(ctx, task, methods[i], "", gap) <= 1e-4);
+        assert_true(told_of(ctx, task, methods[i], "rank_tol=0.1", epochs) <
+                    told_of(ctx, task, methods[i], "", epochs));
+        assert_close(told_of(ctx, task, methods[i], "rank_tol=0 epochs=37", epochs), 37, 0);
+    }
+    assert_close(told_of(ctx, task, "mmltl", "mode=paper", epochs), 100, 0);
+    assert_close(told_of(ctx, task, "mmltl", "mode=paper rank_tol=0.5", epochs), 100, 0);
+    expect(ctx, task, "ranksvm", "rank_tol=2", FERRY_EINVAL, "rank_tol = 2 is outside");
+    ferry_task_free(task);
+}
+
 static ferry_status ask(ferry_ctx *ctx, void *arg)
 {
     ferry_status st = FERRY_OK;
@@ -750,15 +785,16 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_all_learn),    T(test_shift),
-        T(test_equalities),   T(test_default_scale),
-        T(test_equalities),   T(test_engines),
-        T(test_round_trips),  T(test_bad_models),
-        T(test_options),      T(test_tasks_that_do_not_fit),
-        T(test_tiny),         T(test_stops),
-        T(test_no_memory),    T(test_gate),
-        T(test_unscaled),     T(test_gate_memory),
-        T(test_chain_of_one), T(test_trees),
+        T(test_all_learn),   T(test_shift),
+        T(test_equalities),  T(test_default_scale),
+        T(test_equalities),  T(test_engines),
+        T(test_round_trips), T(test_bad_models),
+        T(test_options),     T(test_tasks_that_do_not_fit),
+        T(test_tiny),        T(test_stops),
+        T(test_no_memory),   T(test_gate),
+        T(test_epochs),      T(test_unscaled),
+        T(test_gate_memory), T(test_chain_of_one),
+        T(test_trees),
     };
     return cmocka_run_group_tests_name("mmltl", tests, NULL, NULL);
 }

@@ -259,6 +259,62 @@ static void test_minimum(void **state)
     clear(&p);
 }
 
+/* The primal value lies above the minimum by no more than the gap; what the steps of a pass find
+ * of it is at most the tolerance when the fit stops, and a smaller one takes no fewer passes. */
+static void test_stops_by_gap(void **state)
+{
+    ferry_ctx *ctx = *state;
+    problem p = make(ctx, 60, 4, 5);
+    int64_t learn = 0, last = 0;
+
+    for (int64_t i = 0; i < 60; i++) {
+        int64_t count = 0;
+        for (int64_t k = 0; k < 5; k++)
+            count += p.on[i * 5 + k];
+        learn += count > 0 && count < 5;
+    }
+    ferry_ranksvm *best = fit(ctx, 2, 20000, true, p.x, NULL, 5, p.on);
+    assert_true(best->gap < 1e-12);
+    for (double tol = 0.1; tol > 1e-7; tol /= 10) {
+        const ferry_ranksvm_options o = {
+            .C = 2, .epochs = 10000, .tol = tol, .scale = true, .shuffle = true};
+        ferry_ranksvm *r = NULL, *again = NULL;
+        bool finish;
+        assert_ok(ctx, ferry_i_ranksvm_fit(ctx, &o, p.x, NULL, 5, p.on, &r, &finish));
+        assert_ok(ctx, ferry_i_ranksvm_fit(ctx, &o, p.x, NULL, 5, p.on, &again, &finish));
+        assert_true(r->gap <= tol && r->epochs >= last && r->epochs < 10000);
+        /* steps make the gap that they find smaller, but W moves on: ten times is ample */
+        assert_true(r->objective >= best->objective * (1 - 1e-12));
+        assert_true(r->objective - best->objective <= 10 * tol * 2 * (double)learn);
+        all_close(25, again->w, r->w, 0); /* always the same orders */
+        last = r->epochs;
+        ferry_i_ranksvm_free(r);
+        ferry_i_ranksvm_free(again);
+    }
+    assert_true(last > 5);
+    ferry_i_ranksvm_free(best);
+    clear(&p);
+}
+
+/* Shuffled epochs go to the same minimum, in far fewer of them than those by rows. */
+static void test_shuffled(void **state)
+{
+    ferry_ctx *ctx = *state;
+    problem p = make(ctx, 200, 6, 5);
+    const ferry_ranksvm_options o = {
+        .C = 1, .epochs = 10000, .tol = 1e-13, .scale = true, .shuffle = true};
+    ferry_ranksvm *rows = fit(ctx, 1, 20000, true, p.x, NULL, 5, p.on), *r = NULL;
+    bool finish;
+
+    assert_ok(ctx, ferry_i_ranksvm_fit(ctx, &o, p.x, NULL, 5, p.on, &r, &finish));
+    assert_close(r->objective, rows->objective, 1e-9);
+    all_close(5 * 7, r->w, rows->w, 1e-5);
+    assert_true(r->epochs < rows->epochs);
+    ferry_i_ranksvm_free(rows);
+    ferry_i_ranksvm_free(r);
+    clear(&p);
+}
+
 /* No labels, all labels, a label that never occurs, no features, no instances. */
 static void test_degenerate(void **state)
 {
@@ -321,7 +377,7 @@ static ferry_status everything(ferry_ctx *ctx, void *arg)
 {
     ferry_status st = FERRY_OK;
     const problem *p = arg;
-    const ferry_ranksvm_options o = {.C = 1, .epochs = 2, .scale = true};
+    const ferry_ranksvm_options o = {.C = 1, .epochs = 2, .scale = true, .shuffle = true};
     ferry_ranksvm *r = NULL;
     ferry_block *f = NULL;
     bool finish;
@@ -348,13 +404,9 @@ static void test_allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_golden),
-        T(test_thresholds),
-        T(test_one_pair),
-        T(test_sparse_and_mean),
-        T(test_minimum),
-        T(test_degenerate),
-        T(test_finish_and_cancel),
+        T(test_golden),           T(test_thresholds), T(test_one_pair),
+        T(test_sparse_and_mean),  T(test_minimum),    T(test_stops_by_gap),
+        T(test_shuffled),         T(test_degenerate), T(test_finish_and_cancel),
         T(test_allocations_fail),
     };
     return cmocka_run_group_tests_name("ranksvm", tests, NULL, NULL);

@@ -87,7 +87,7 @@ void ferry_i_host_row_mul(const ferry_ctx *ctx, int64_t n, const double *v,
 void ferry_i_host_row_add(const ferry_ctx *ctx, int64_t n, const double *v,
                           const int32_t *index, double *w, int64_t wide, const double *add);
 double ferry_i_host_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p, double *a,
-                               double *s, double *add);
+                               double *s, double *add, double *gap);
 /* eigs.c */
 ferry_status ferry_i_host_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, void *arg,
                                int64_t k, double tol, double *values, ferry_block *vectors);

@@ -99,7 +99,7 @@ typedef void ferry_row_mul_fn(int64_t n, const double *v, const int32_t *index,
 typedef void ferry_row_add_fn(int64_t n, const double *v, const int32_t *index, double *w,
                               int64_t wide, const double *add);
 typedef double ferry_pair_steps_fn(const ferry_label_pairs *p, double *a, double *s,
-                                   double *add);
+                                   double *add, double *gap);
 /* sums: FERRY_TILE_ROOM numbers for each, of which the first of all are left. */
 typedef void ferry_tiles_step_fn(const ferry_tiles *t, int64_t from, int64_t to,
                                  double *sums);

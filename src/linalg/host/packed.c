@@ -128,9 +128,9 @@ void ferry_i_host_row_add(const ferry_ctx *ctx, int64_t n, const double *v,
 }
 
 double ferry_i_host_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p, double *a,
-                               double *s, double *add)
+                               double *s, double *add, double *gap)
 {
-    return here(ctx)->pair_steps(p, a, s, add);
+    return here(ctx)->pair_steps(p, a, s, add, gap);
 }
 
 /* ---- operations without a context, which ask for the instruction set themselves ---- */

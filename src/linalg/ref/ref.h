@@ -18,7 +18,7 @@ void ferry_i_ref_row_mul(const ferry_ctx *ctx, int64_t n, const double *v,
 void ferry_i_ref_row_add(const ferry_ctx *ctx, int64_t n, const double *v,
                          const int32_t *index, double *w, int64_t wide, const double *add);
 double ferry_i_ref_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p, double *a,
-                              double *s, double *add);
+                              double *s, double *add, double *gap);
 /* ref_small.c: small dense. */
 ferry_status ferry_i_ref_eigh(ferry_ctx *ctx, ferry_small *a, double *w);
 ferry_status ferry_i_ref_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, double *w);

@@ -258,14 +258,16 @@ void ferry_i_ref_row_add(const ferry_ctx *ctx, int64_t n, const double *v,
 /* The formula of linalg.h, pair after pair: each sees what those before it did to s and
  * s_q. */
 double ferry_i_ref_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p, double *a,
-                              double *s, double *add)
+                              double *s, double *add, double *gap)
 {
     double sum = 0, own = p->s;
 
     (void)ctx;
     for (int64_t q = 0; q < p->n; q++) {
-        const double want = a[q] - (own - s[q] - 1) / (2 * p->norm2);
+        const double g = own - s[q] - 1;
+        const double want = a[q] - g / (2 * p->norm2);
         const double da = fmin(fmax(want, 0), p->most) - a[q];
+        *gap += a[q] * g + p->most * fmax(0, -g);
         a[q] += da;
         own += da * p->norm2;
         s[q] -= da * p->norm2;

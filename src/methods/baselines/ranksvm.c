@@ -8,7 +8,7 @@ typedef enum centring { CENTER_NONE, CENTER_DOMAIN } centring;
 
 typedef struct ranksvm_options {
     int train, scale, center;
-    double C;
+    double C, rank_tol;
     int64_t epochs;
 } ranksvm_options;
 
@@ -58,7 +58,7 @@ static ferry_status ranksvm_fit(ferry_ctx *ctx, const ferry_task *task, const vo
 {
     ferry_status st = FERRY_OK;
     const ranksvm_options *o = options;
-    const ferry_ranksvm_options learner = {.C = o->C, .epochs = o->epochs, .scale = true};
+    const ferry_ranksvm_options learner = RANKED_LEARNER(o);
     examples e = {0};
     double *mean = NULL;
     ranked *s = NULL;

@@ -14,7 +14,7 @@
 
 typedef struct smltl_options {
     int train, scale;
-    double lambda, alpha, tol, C;
+    double lambda, alpha, tol, C, rank_tol;
     int64_t max_iter, epochs;
 } smltl_options;
 
@@ -103,7 +103,7 @@ static ferry_status smltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
 {
     ferry_status st = FERRY_OK;
     const smltl_options *o = options;
-    const ferry_ranksvm_options learner = {.C = o->C, .epochs = o->epochs, .scale = true};
+    const ferry_ranksvm_options learner = RANKED_LEARNER(o);
     examples e = {0};
     ferry_block *y = NULL, *l = NULL, *z = NULL;
     ferry_matrix zm;

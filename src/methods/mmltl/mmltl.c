@@ -35,7 +35,7 @@ enum { KERNEL_NONE, KERNEL_LINEAR, KERNEL_RBF };
 typedef struct mmltl_options {
     int mode, mmd, sylvester, kernel, shrink, centre, latent, scale, gate;
     const char *mu;
-    double rho, g1, g2, tol, gamma, C;
+    double rho, g1, g2, tol, gamma, C, rank_tol;
     int64_t g, sweeps, max_iter, epochs;
 } mmltl_options;
 
@@ -515,12 +515,16 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     ferry_status st = FERRY_OK;
     mmltl_options own = *(const mmltl_options *)options, *o = &own;
     const bool zscore = o->latent == AUTO ? o->mode == MODE_FERRY : o->latent == YES;
-    const ferry_ranksvm_options learner = {.C = o->C, .epochs = o->epochs, .scale = true};
+    ferry_ranksvm_options learner = RANKED_LEARNER(o);
     work w = {.o = o};
     ferry_mmltl_model *m = NULL;
     bool plain = false;
 
     *out = NULL;
+    if (o->mode == MODE_PAPER) { /* all epochs, in the order of the rows */
+        learner.tol = 0;
+        learner.shuffle = false;
+    }
     FERRY_NEW(ctx, m, 1);
     FERRY_TRY(begin(ctx, task, &w, &m->r));
     FERRY_TRY(ask_gate(ctx, &learner, &m->r.b, &w, o, &plain));

@@ -42,6 +42,7 @@ ferry_status ferry_i_ranked_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
     FERRY_PASS(ferry_i_ranksvm_fit(ctx, o, z, mean, s->b.k, on, &s->r, &finish));
     ferry_i_diag_real(ctx, "epochs", (double)s->r->epochs);
     ferry_i_diag_real(ctx, "rank_objective", s->r->objective);
+    ferry_i_diag_real(ctx, "rank_gap", s->r->gap);
     rep->objective = s->r->objective;
     rep->iters = s->r->epochs;
     rep->stop = finish || stopped ? FERRY_STOP_FINISH : FERRY_STOP_DONE;

@@ -167,24 +167,27 @@ INLINE bool at_rest(const double *a, const double *s, double s_k, double step, d
 /* A step changes s_k for the pairs after it, so they go one after the other; only where
  * four in a row are at rest are they passed over together, which changes no bit. The
  * formula is linalg.h's. */
-double KERNEL(pair_steps)(const ferry_label_pairs *p, double *a, double *s, double *add)
+double KERNEL(pair_steps)(const ferry_label_pairs *p, double *a, double *s, double *add,
+                          double *gap)
 {
     const double step = 1 / (2 * p->norm2);
-    double sum = 0, s_k = p->s;
+    double sum = 0, left = 0, s_k = p->s;
 
     for (int64_t q = 0; q < p->n; q++) {
         if (q % 4 == 0 && q + 4 <= p->n && at_rest(a + q, s + q, s_k, step, p->most)) {
             q += 3;
             continue;
         }
-        const double want = a[q] - (s_k - s[q] - 1) * step;
+        const double g = s_k - s[q] - 1, want = a[q] - g * step;
         const double da = (want < 0 ? 0 : want > p->most ? p->most : want) - a[q];
         if (da == 0) continue;
+        left += (g < 0 ? a[q] - p->most : a[q]) * g;
         a[q] += da;
         s_k += da * p->norm2;
         s[q] -= da * p->norm2;
         sum += da;
         add[q] -= da;
     }
+    *gap += left;
     return sum;
 }
