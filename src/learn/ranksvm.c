@@ -251,8 +251,8 @@ done:
 }
 
 /* Value of the primal problem for scores f.
- * 1/2 |W|^2 + C sum_i loss_i / (|Y_i| |N_i|), in O(n m^2): reported, not used to stop. */
-static double primal(const ferry_ranksvm *r, const ferry_block *f, const uint8_t *on,
+ * 1/2 |W|^2 + C sum_i loss_i / (|Y_i| |N_i|), in O(pairs): reported, not used to stop. */
+static double primal(const trainer *t, const ferry_ranksvm *r, const ferry_block *f,
                      double C)
 {
     const int64_t m = r->m;
@@ -262,13 +262,17 @@ static double primal(const ferry_ranksvm *r, const ferry_block *f, const uint8_t
         value += r->w[e] * r->w[e] / 2;
     for (int64_t i = 0; i < f->rows; i++) {
         const double *s = FERRY_ROW(f, i);
-        const uint8_t *y = on + i * m;
-        const int64_t count = count_on(y, m);
+        const int64_t n_yes = t->n_yes[i], n_no = m - n_yes;
+        const int32_t *yes = t->label + i * m, *no = yes + n_yes;
         double loss = 0;
-        for (int64_t k = 0; k < m; k++)
-            for (int64_t l = 0; y[k] && l < m; l++)
-                if (!y[l]) loss += fmax(0, 1 - (s[k] - s[l]));
-        if (loss > 0) value += C * loss / (double)(count * (m - count));
+        for (int64_t q = 0; q < n_no; q++)
+            t->s_no[q] = s[no[q]];
+        for (int64_t p = 0; p < n_yes; p++)
+            for (int64_t q = 0; q < n_no; q++) {
+                const double miss = 1 - (s[yes[p]] - t->s_no[q]);
+                loss += miss > 0 ? miss : 0;
+            }
+        if (loss > 0) value += C * loss / (double)(n_yes * n_no);
     }
     return value;
 }
@@ -460,7 +464,7 @@ ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
     FERRY_TRY(keep(ctx, &t, r));
     FERRY_TRY(ferry_i_block_new(ctx, x->rows, m, &f));
     FERRY_TRY(ferry_i_ranksvm_scores(ctx, r, x, mean, f));
-    r->objective = primal(r, f, on, o->C);
+    r->objective = primal(&t, r, f, o->C);
     FERRY_TRY(fit_threshold(ctx, f, on, r));
     FERRY_MOVE(*out, r);
 done:

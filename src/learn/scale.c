@@ -482,6 +482,10 @@ static ferry_status settle_scaler(ferry_ctx *ctx, learning *l, ferry_scaler *s)
     const ferry_scale k = s->kind;
 
     s->dense = l->f.fill > FILL;
+    s->rows = l->f.n;
+    s->complete = true;
+    for (int64_t j = 0; j < s->d; j++)
+        s->complete = s->complete && l->col[j].there == l->col[j].rows;
     s->counts = k == FERRY_SCALE_WORDS && !l->f.neg && !l->f.frac;
     for (int64_t j = 0; k != FERRY_SCALE_WORDS && j < s->d; j++)
         s->fill[j] = l->col[j].mean;

@@ -87,8 +87,11 @@ typedef struct ferry_scale_facts {
 typedef struct ferry_scaler {
     ferry_scale kind; /* never auto */
     int64_t d;
-    bool dense;     /* more than a tenth of the cells are not 0: results are dense */
-    bool counts;    /* words: whole numbers */
+    bool dense;  /* more than a tenth of the cells are not 0: results are dense */
+    bool counts; /* words: whole numbers */
+    /* not saved: the rows that it was learned from, and whether no cell of theirs is missing */
+    int64_t rows;
+    bool complete;
     double *fill;   /* what a missing cell takes: the column's mean, 0 in words */
     double *shift;  /* NULL: not centred */
     double *factor; /* NULL: 1; a column that does not vary has 0 */

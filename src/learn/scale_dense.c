@@ -10,7 +10,7 @@
 #include "learn/scale_learning.h"
 #include "linalg/columns.h"
 
-enum { BLOCK = 512 }; /* columns whose sums stay near; 4 KB of a row at a time */
+enum { BLOCK = 2048 }; /* columns whose sums stay near; 16 KB of a row at a time */
 
 /* sum[i] += the cells of n columns from v on that are there, one after the other; four rows side
  * by side, so that an addition does not wait for the one before. */

@@ -146,6 +146,8 @@ static ferry_status own_scaler(ferry_ctx *ctx, const ferry_scaler *s, int64_t wi
     own = *out;
     own->dense = s->dense;
     own->counts = s->counts;
+    own->rows = s->rows;
+    own->complete = s->complete;
     if (s->shift) FERRY_NEW(ctx, own->shift, width);
     if (s->factor) FERRY_NEW(ctx, own->factor, width);
     for (int64_t j = 0; j < width; j++) {

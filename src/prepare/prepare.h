@@ -162,7 +162,7 @@ ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
 /* The same in fit: where rows are spread over ranks, those of this one. */
 ferry_status ferry_i_prepare_part(ferry_ctx *ctx, const ferry_prepared *p,
                                   const ferry_domain *d, ferry_rows *out);
-/* The same with `lend`. */
+/* The same with `lend`; d is a domain that the scale was learned from. */
 ferry_status ferry_i_prepare_part_lent(ferry_ctx *ctx, const ferry_prepared *p,
                                        const ferry_domain *d, ferry_rows *out);
 /* Rows and labels of all domains on top of each other (JOINED), moved out of p. */

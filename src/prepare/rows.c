@@ -197,7 +197,11 @@ static ferry_status lane_rows(ferry_ctx *ctx, const ferry_prepared *p, const fer
         if (raw->lender == l->view->x) lends = ferry_i_matrix_ref(raw);
         const ferry_scale_part part = {raw, l->map};
         *lent = can_lend(p, l, raw, r, *there);
-        if (*lent) { /* as `none` has it: dense, what is missing filled, and no copy of what is so already */
+        if (*lent && l->scale->complete && raw->dense && !how.own) {
+            /* the scale was learned from these very cells: no second look at them */
+            ready = ferry_i_matrix_ref(raw);
+        } else if (
+            *lent) { /* as `none` has it: dense, what is missing filled, and no copy of what is so already */
             const ferry_scaler none = {.kind = FERRY_SCALE_NONE,
                                        .d = l->scale->d,
                                        .dense = true,

@@ -557,7 +557,8 @@ static ferry_domain *noisy_domain(ferry_ctx *ctx, ferry_role role, double shift,
     static const char *const names[] = {"a", "b"};
     double x[ROWS * COLS];
     uint8_t on[ROWS * 2];
-    ferry_domain *d = small_domain(ctx, role == FERRY_TARGET ? "t" : "s", role, 0, 0, NULL);
+    static const char *const called[] = {"s", "b", "t"}; /* by role */
+    ferry_domain *d = small_domain(ctx, called[role], role, 0, 0, NULL);
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, seed, 11);
@@ -575,19 +576,24 @@ static ferry_domain *noisy_domain(ferry_ctx *ctx, ferry_role role, double shift,
 }
 
 /* Dense features of one source are not copied to scale them: the scale comes into the products. A column far from 0
- * is (prepare/rows.c), and standardised features do not tell where it was: both ways the scores are the same. */
+ * is (prepare/rows.c), and standardised features do not tell where it was: both ways the scores are the same. With a third
+ * domain that has the features the mean that scaling takes off does not tell the target's. */
 static void test_unscaled(void **state)
 {
     static const char *const settings[] = {"", "centre=no gate=no", "latent=plain gate=no"};
     ferry_ctx *ctx = *state;
 
-    for (int64_t i = 0; i < FERRY_COUNT(settings); i++) {
+    for (int64_t i = 0; i < 2 * FERRY_COUNT(settings); i++) {
         ferry_prediction *p[2];
         for (int far = 0; far < 2; far++) {
             ferry_task *task = small_task(ctx, FERRY_MULTILABEL,
                                           noisy_domain(ctx, FERRY_SOURCE, 0, 1e5 * far, 1),
                                           noisy_domain(ctx, FERRY_TARGET, 3, 1e5 * far, 2));
-            p[far] = run(ctx, task, "mmltl", settings[i]);
+            if (i % 2)
+                assert_ok(ctx, ferry_task_add_domain(ctx, task,
+                                                     noisy_domain(ctx, FERRY_INTERMEDIATE,
+                                                                  -7, 1e5 * far, 3)));
+            p[far] = run(ctx, task, "mmltl", settings[i / 2]);
             ferry_task_free(task);
         }
         for (int64_t e = 0; e < p[0]->n * 2; e++)

@@ -275,9 +275,21 @@ static void test_how(void **state)
         if (e != 2)
             assert_close(z->dense[e] - s->shift[e % 2] * s->factor[e % 2], y->dense[e],
                          1e-15);
+    assert_int_equal(s->rows, 3);
+    assert_false(s->complete);
     ferry_i_matrix_free(y);
     ferry_i_matrix_free(z);
     ferry_i_scaler_free(s);
+    assert_ok(ctx, ferry_i_matrix_dense(ctx, 2, 2, &y)); /* zeros are no missing cells */
+    y->dense[3] = 7;
+    const ferry_scale_part parts[] = {{.x = y}, {.x = x}};
+    for (int n = 1; n <= 2; n++) {
+        assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_COMMON, 2, n, parts, &s, NULL));
+        assert_int_equal(s->rows, n == 1 ? 2 : 5);
+        assert_int_equal(s->complete, n == 1);
+        ferry_i_scaler_free(s);
+    }
+    ferry_i_matrix_free(y);
     /* nothing to do: the same matrix */
     assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_NONE, 2, 1, &part, &s, NULL));
     assert_ok(ctx,

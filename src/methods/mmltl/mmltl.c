@@ -206,13 +206,23 @@ static void shift_of(const ferry_block *u, const ferry_block *delta, double *shi
             shift[j] += FERRY_ROW(u, i)[j] * delta->data[i];
 }
 
+/* Whether the shift is the mean of just these rows of both domains, so that it says what the target's is. */
+static bool knows_mean(const work *w, const ranked *s)
+{
+    return w->e.factor && w->xt->rows > 0 &&
+           s->b.prepared->frame[0].scale->rows == w->e.x->rows + w->xt->rows;
+}
+
 /* G and delta of features that are as the task has them become those of x_ij factor_j - shift_j: G = factor o Xs'B -
- * shift 1'B with B the labels, of which centring leaves no sum. delta is a difference, so the shift is not in it. */
-static ferry_status rescale(ferry_ctx *ctx, const work *w, ferry_block *g,
+ * shift 1'B with B the labels, of which centring leaves no sum. delta is a difference, so the shift is not in it; or, from
+ * the source's mean alone (known), that mean less the shift, the mean of all n rows, times n / nt. */
+static ferry_status rescale(ferry_ctx *ctx, const work *w, bool known, ferry_block *g,
                             ferry_block *delta)
 {
     ferry_status st = FERRY_OK;
     const double *factor = w->e.factor, *shift = w->e.shift;
+    const double times =
+        known ? (double)(w->e.x->rows + w->xt->rows) / (double)w->xt->rows : 1;
     double *count = NULL;
 
     if (!factor) return st;
@@ -224,6 +234,7 @@ static ferry_status rescale(ferry_ctx *ctx, const work *w, ferry_block *g,
         for (int64_t k = 0; k < g->k; k++)
             FERRY_ROW(g, j)[k] = factor[j] * FERRY_ROW(g, j)[k] - shift[j] * count[k];
         delta->data[j] *= factor[j];
+        if (known) delta->data[j] = (delta->data[j] - shift[j]) * times;
     }
 done:
     ferry_i_free(count);
@@ -267,11 +278,12 @@ static ferry_status linear_subspace(ferry_ctx *ctx, work *w, ranked *s)
     ferry_status st = FERRY_OK;
     const mmltl_options *o = w->o;
     const ferry_matrix *xs = w->e.x;
+    const bool known = knows_mean(w, s);
     ferry_block *g = NULL, *delta = NULL, *whole = NULL, *v = NULL;
     ferry_mmltl p = {.g1 = o->g1, .g2 = o->g2};
 
-    FERRY_TRY(ferry_i_mmltl_relation(ctx, xs, &w->y, w->xt, &g, &delta));
-    FERRY_TRY(rescale(ctx, w, g, delta));
+    FERRY_TRY(ferry_i_mmltl_relation(ctx, xs, &w->y, known ? NULL : w->xt, &g, &delta));
+    FERRY_TRY(rescale(ctx, w, known, g, delta));
     FERRY_TRY(ferry_i_block_new(ctx, delta->rows, 1, &whole));
     ferry_i_block_copy(delta, whole);
     FERRY_TRY(ferry_i_mmltl_shrink(ctx, (ferry_mmltl_shrink)o->shrink, xs, w->xt, delta));

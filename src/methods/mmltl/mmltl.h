@@ -119,7 +119,8 @@ typedef struct ferry_mmltl_labels {
     bool centre;
 } ferry_mmltl_labels;
 
-/* G and delta of source features xs and target features xt. O(nnz m). */
+/* G and delta of source features xs and target features xt (NULL: delta is the source's mean).
+ * O(nnz m). */
 ferry_status ferry_i_mmltl_relation(ferry_ctx *ctx, const ferry_matrix *xs,
                                     const ferry_mmltl_labels *y, const ferry_matrix *xt,
                                     ferry_block **g, ferry_block **delta);

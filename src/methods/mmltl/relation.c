@@ -49,11 +49,11 @@ ferry_status ferry_i_mmltl_relation(ferry_ctx *ctx, const ferry_matrix *xs,
     FERRY_TRY(ferry_i_block_new(ctx, d, 1, delta));
     FERRY_TRY(fill_labels(ctx, xs, y, b));
     FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, xs, b, 0, gm));
-    FERRY_TRY(ferry_e(ctx)->sums(ctx, xt, FERRY_COLS, 1, (*delta)->data));
+    if (xt) FERRY_TRY(ferry_e(ctx)->sums(ctx, xt, FERRY_COLS, 1, (*delta)->data));
+    const double nt = xt ? (double)ferry_i_all_rows(xt) : 1;
     for (int64_t i = 0; i < d; i++) {
         const double mean_s = FERRY_ROW(gm, i)[m];
         /* a target without instances differs in nothing */
-        const double nt = (double)ferry_i_all_rows(xt);
         const double mean_t = nt > 0 ? (*delta)->data[i] / nt : mean_s;
         memcpy(FERRY_ROW(*g, i), FERRY_ROW(gm, i), (size_t)m * sizeof *gm->data);
         (*delta)->data[i] = mean_s - mean_t;
