@@ -288,6 +288,27 @@ static int by_score(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* By score; few labels, as there mostly are, without a call for each comparison. */
+static void sort_pairs(int64_t m, double *pair)
+{
+    enum { FEW = 64 };
+
+    if (m > FEW) {
+        qsort(pair, (size_t)m, 2 * sizeof *pair, by_score);
+        return;
+    }
+    for (int64_t k = 1; k < m; k++) {
+        const double score = pair[2 * k], label = pair[2 * k + 1];
+        int64_t at = k;
+        for (; at > 0 && pair[2 * at - 2] > score; at--) {
+            pair[2 * at] = pair[2 * at - 2];
+            pair[2 * at + 1] = pair[2 * at - 1];
+        }
+        pair[2 * at] = score;
+        pair[2 * at + 1] = label;
+    }
+}
+
 /* Between two scores so that the fewest labels are on the wrong side, the lowest of equals; one
  * walk over the sorted scores, O(m log m). */
 double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y, double *scratch)
@@ -301,7 +322,7 @@ double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y, doub
         scratch[2 * k + 1] = y[k] != 0;
         errors += !y[k]; /* below all scores every label is on */
     }
-    qsort(scratch, (size_t)m, 2 * sizeof *scratch, by_score);
+    sort_pairs(m, scratch);
     least = errors;
     best = scratch[0] - 1;
     for (int64_t k = 0; k < m; k++) {

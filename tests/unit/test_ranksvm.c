@@ -150,6 +150,46 @@ static void test_thresholds(void **state)
                      1e-14);
 }
 
+static int64_t errors_at(int64_t m, const double *f, const uint8_t *y, double t)
+{
+    int64_t errors = 0;
+
+    for (int64_t k = 0; k < m; k++)
+        errors += (f[k] > t) != (y[k] != 0);
+    return errors;
+}
+
+/* Against all places between two scores, for few labels and many, with ties. */
+static void test_best_threshold(void **state)
+{
+    enum { MOST = 90 };
+    double f[MOST], scratch[2 * MOST];
+    uint8_t y[MOST];
+    ferry_rng rng;
+
+    (void)state;
+    ferry_i_rng_seed(&rng, 12, 3);
+    for (int64_t m = 1; m <= MOST; m++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t k = 0; k < m; k++) {
+            f[k] = (double)ferry_i_rng_below(&rng, 60) / 8;
+            y[k] = f[k] + 3 * ferry_i_rng_normal(&rng) > 5;
+            low = fmin(low, f[k]);
+            high = fmax(high, f[k]);
+        }
+        double best = low - 1;
+        for (int64_t k = 0; k < m; k++) { /* just above score k */
+            double next = INFINITY;
+            for (int64_t l = 0; l < m; l++)
+                if (f[l] > f[k]) next = fmin(next, f[l]);
+            const double t = f[k] == high ? high + 1 : (f[k] + next) / 2;
+            const int64_t less = errors_at(m, f, y, best) - errors_at(m, f, y, t);
+            if (less > 0 || (less == 0 && t < best)) best = t;
+        }
+        assert_close(ferry_i_best_threshold(m, f, y, scratch), best, 1e-14);
+    }
+}
+
 /* One instance x = 1, labels {a} and not {b}, no scaling. W = [w, -w], one pair with |[x,
  * 1]|^2 = 2: a = min(C, 1/4), w = a [1, 1], the margin 4 a. */
 static void test_one_pair(void **state)
@@ -404,9 +444,11 @@ static void test_allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_golden),           T(test_thresholds), T(test_one_pair),
-        T(test_sparse_and_mean),  T(test_minimum),    T(test_stops_by_gap),
-        T(test_shuffled),         T(test_degenerate), T(test_finish_and_cancel),
+        T(test_golden),           T(test_thresholds),
+        T(test_best_threshold),   T(test_one_pair),
+        T(test_sparse_and_mean),  T(test_minimum),
+        T(test_stops_by_gap),     T(test_shuffled),
+        T(test_degenerate),       T(test_finish_and_cancel),
         T(test_allocations_fail),
     };
     return cmocka_run_group_tests_name("ranksvm", tests, NULL, NULL);
