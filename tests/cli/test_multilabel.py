@@ -167,6 +167,7 @@ def test_does_not_fit(folder):
     r = ferry("run", task, "-o", folder + "/out", code=2)
     assert r.out == "" and "mmltl" in r.err and "feature" in r.err, r
     refused("run", task, "--set", "methods.mmltl.rho=-1", says="rho", cwd=folder)
+    refused("run", task, "--set", "methods.mmltl.rank_tol=2", says="rank_tol = 2 is outside", cwd=folder)
 
 
 def test_scales(folder):
