@@ -37,8 +37,9 @@ typedef struct ferry_smoothing {
 
 /* out (new; a row for each of the n instances) <- factor S^steps X. Row i of X (dense or
  * CSR, and so is out) is instance[i]; instances without a row begin with 0. *factor 0: set
- * to what makes the mean squared length of a row 1. Cost a step: every edge once or twice,
- * times the cells of its neighbour. */
+ * to what makes the mean squared length of a row 1. Over ranks X and out have this rank's
+ * rows, of all instances. Cost a step: every edge once or twice, times the cells of its
+ * neighbour. */
 ferry_status ferry_i_smooth(ferry_ctx *ctx, const ferry_smoothing *o, const ferry_matrix *x,
                             const int64_t *instance, double *factor, ferry_matrix **out);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ranks.h"
+#include "learn/crossing.h"
 #include "learn/diffuse.h"
 
 /* A row that is being added up; of CSR also which columns it has. */
@@ -77,15 +79,16 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* One step. CSR is gone through twice: how many cells, then the cells. */
+/* One step, of this rank's instances. CSR is gone through twice: how many cells, then the cells. */
 static ferry_status step(ferry_ctx *ctx, const ferry_smoothing *o, const double *inverse,
                          const double *self, const ferry_matrix *from,
                          const int64_t *row_of, sum *s, ferry_matrix **out)
 {
     const int64_t cols = from->cols;
-    int64_t cells = 0;
+    int64_t cells = 0, begin = 0, end = 0;
 
-    for (int64_t x = 0; !from->dense && x < o->n; x++) {
+    ferry_i_ranks_part(ctx, o->n, &begin, &end);
+    for (int64_t x = begin; !from->dense && x < end; x++) {
         smooth_row(o, inverse, self, from, row_of, x, s);
         cells += s->n;
         for (int64_t e = 0; e < s->n; e++) {
@@ -94,14 +97,15 @@ static ferry_status step(ferry_ctx *ctx, const ferry_smoothing *o, const double 
         }
     }
     if (from->dense)
-        FERRY_PASS(ferry_i_matrix_dense(ctx, o->n, cols, out));
+        FERRY_PASS(ferry_i_matrix_dense(ctx, end - begin, cols, out));
     else
-        FERRY_PASS(ferry_i_matrix_csr(ctx, o->n, cols, cells, out));
+        FERRY_PASS(ferry_i_matrix_csr(ctx, end - begin, cols, cells, out));
     cells = 0;
-    for (int64_t x = 0; x < o->n; x++) {
+    for (int64_t x = begin; x < end; x++) {
         smooth_row(o, inverse, self, from, row_of, x, s);
         if (from->dense) {
-            memcpy((*out)->dense + x * cols, s->value, (size_t)cols * sizeof *s->value);
+            memcpy((*out)->dense + (x - begin) * cols, s->value,
+                   (size_t)cols * sizeof *s->value);
             memset(s->value, 0, (size_t)cols * sizeof *s->value);
             continue;
         }
@@ -113,22 +117,40 @@ static ferry_status step(ferry_ctx *ctx, const ferry_smoothing *o, const double 
             s->mark[j] = 0;
             s->value[j] = 0;
         }
-        (*out)->start[x + 1] = cells;
+        (*out)->start[x - begin + 1] = cells;
     }
     return FERRY_OK;
 }
 
 /* Mean squared length 1, as the rule of scaling leaves what was there before: neighbours
  * that differ cancel, and a cost that was right for the features would be too small. */
-static void rescale(ferry_matrix *x, double *factor)
+static ferry_status rescale(ferry_ctx *ctx, int64_t rows, ferry_matrix *x, double *factor)
 {
     const int64_t cells = x->dense ? x->rows * x->cols : x->start[x->rows];
     double *value = x->dense ? x->dense : x->value;
-    const double norm = ferry_i_matrix_norm2(x);
+    double norm = ferry_i_matrix_norm2(x);
 
-    if (*factor == 0) *factor = norm > 0 ? sqrt((double)x->rows / norm) : 1;
+    FERRY_PASS(ferry_i_ranks_sum(ctx, 1, &norm));
+    if (*factor == 0) *factor = norm > 0 ? sqrt((double)rows / norm) : 1;
     for (int64_t e = 0; e < cells; e++)
         value[e] *= *factor;
+    return FERRY_OK;
+}
+
+/* Over ranks the rows of neighbours come from theirs before a step: `from` is then a matrix of its own. */
+static ferry_status one_step(ferry_ctx *ctx, const ferry_smoothing *o,
+                             const double *inverse, const double *self, ferry_crossing *c,
+                             const ferry_matrix *x, int64_t *row_of, sum *s,
+                             ferry_matrix **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_matrix *all = NULL;
+
+    if (c) FERRY_TRY(ferry_i_cross_rows(ctx, c, x, &all, row_of));
+    FERRY_TRY(step(ctx, o, inverse, self, c ? all : x, row_of, s, out));
+done:
+    ferry_i_matrix_free(all);
+    return st;
 }
 
 ferry_status ferry_i_smooth(ferry_ctx *ctx, const ferry_smoothing *o, const ferry_matrix *x,
@@ -138,6 +160,7 @@ ferry_status ferry_i_smooth(ferry_ctx *ctx, const ferry_smoothing *o, const ferr
     double *inverse = NULL, *self = NULL;
     int64_t *row_of = NULL;
     ferry_matrix *next = NULL;
+    ferry_crossing *c = NULL;
     sum s = {0};
 
     *out = NULL;
@@ -147,25 +170,27 @@ ferry_status ferry_i_smooth(ferry_ctx *ctx, const ferry_smoothing *o, const ferr
     FERRY_NEW(ctx, s.value, x->cols);
     FERRY_NEW(ctx, s.mark, x->cols);
     FERRY_NEW(ctx, s.touched, x->cols);
+    FERRY_TRY(ferry_i_crossing_new(ctx, o->n, o->q, o->graph, &c));
     degrees(o, inverse, self);
     for (int64_t i = 0; i < o->n; i++)
         row_of[i] = -1;
     for (int64_t i = 0; i < x->rows; i++)
         row_of[instance[i]] = i;
     for (int64_t t = 0; t < o->steps; t++) {
-        FERRY_TRY(step(ctx, o, inverse, self, *out ? *out : x, row_of, &s, &next));
+        FERRY_TRY(one_step(ctx, o, inverse, self, c, *out ? *out : x, row_of, &s, &next));
         ferry_i_matrix_free(*out);
         FERRY_MOVE(*out, next);
         for (int64_t i = 0; i < o->n; i++)
             row_of[i] = i;
     }
-    rescale(*out, factor);
+    FERRY_TRY(rescale(ctx, o->n, *out, factor));
 done:
     if (st != FERRY_OK) {
         ferry_i_matrix_free(*out);
         *out = NULL;
     }
     ferry_i_matrix_free(next);
+    ferry_i_crossing_free(c);
     FERRY_FREE(inverse, self, row_of, s.value, s.mark, s.touched);
     return st;
 }
