@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "learn/outputs.h"
 
 /* Rows fewer than this are not worth a parallel region. */
@@ -60,48 +61,67 @@ void ferry_i_objective_gradient(const ferry_objective *g, int64_t i, int64_t x, 
 
 /* First and second derivative of -L(f + rho d) by rho.
  * By the chain rule: first = sum z d, second = -sum c d^2, of which the sign is left off
- * here. */
-static void along(const ferry_objective *g, int64_t i, const double *f, const double *d,
-                  double rho, double *first, double *second)
+ * here. Every rank has the terms of its own instances; all add up all of them, in one order. */
+static ferry_status along(ferry_ctx *ctx, const ferry_objective *g, int64_t i,
+                          const double *f, const double *d, double rho, double *first,
+                          double *second)
 {
-    double z = 0, c = 0;
+    ferry_status st = FERRY_OK;
+    double *terms = NULL;
+    int64_t begin = 0, end = 0;
 
     *first = *second = 0;
-    for (int64_t x = 0; x < g->n; x++) {
+    FERRY_NEW(ctx, terms, 2 * g->n);
+    ferry_i_ranks_part(ctx, g->n, &begin, &end);
+    for (int64_t x = begin; x < end; x++) {
         if (!g->mask[i * g->n + x]) continue;
         for (int64_t j = 0; j < g->k; j++) {
             const int64_t at = x * g->k + j;
+            double z = 0, c = 0;
             ferry_i_objective_gradient(g, i, x, j, f[at] + rho * d[at], &z, &c);
-            *first += z * d[at];
-            *second += c * d[at] * d[at];
+            terms[2 * x] += z * d[at];
+            terms[2 * x + 1] += c * d[at] * d[at];
         }
     }
+    FERRY_TRY(ferry_i_ranks_gather(ctx, g->n, 2 * sizeof *terms, terms));
+    for (int64_t x = 0; x < g->n; x++) {
+        *first += terms[2 * x];
+        *second += terms[2 * x + 1];
+    }
+done:
+    ferry_i_free(terms);
+    return st;
 }
 
 /* Squared loss: rho = sum z d / sum c d^2. Logistic: the root of a function that falls; a
  * Newton step that leaves the bracket becomes a bisection. */
-double ferry_i_objective_line(const ferry_objective *g, int64_t i, const double *f,
-                              const double *d)
+ferry_status ferry_i_objective_line(ferry_ctx *ctx, const ferry_objective *g, int64_t i,
+                                    const double *f, const double *d, double *best)
 {
     double lo = 0, hi = 50, rho = 0, first = 0, second = 0;
 
-    along(g, i, f, d, 0, &first, &second);
+    *best = 0;
+    FERRY_PASS(along(ctx, g, i, f, d, 0, &first, &second));
     /* quadratic in rho: one Newton step is exact */
-    if (!g->logistic) return second > 0 ? first / second : 0;
+    if (!g->logistic) {
+        *best = second > 0 ? first / second : 0;
+        return FERRY_OK;
+    }
     /* d does not lead downhill: no step */
-    if (first <= 0) return 0;
+    if (first <= 0) return FERRY_OK;
     for (int step = 0; step < 200 && hi - lo > 1e-14 * hi; step++) {
         /* Newton's step for the root of `first`, kept inside [lo, hi] */
         double next = second > 0 ? rho + first / second : hi;
         if (!(next > lo && next < hi)) next = step == 0 ? hi : lo + (hi - lo) / 2;
         if (next == rho) break;
         rho = next;
-        along(g, i, f, d, rho, &first, &second);
+        FERRY_PASS(along(ctx, g, i, f, d, rho, &first, &second));
         /* `first` falls in rho: its sign tells on which side of the root rho is */
         *(first > 0 ? &lo : &hi) = rho;
         if (first == 0) break;
     }
-    return rho;
+    *best = rho;
+    return FERRY_OK;
 }
 
 /* The iteration. */
@@ -206,7 +226,8 @@ static ferry_status list_rows(ferry_ctx *ctx, const ferry_boosting *b, int64_t i
     FERRY_NEW(ctx, v->rows, rows);
     FERRY_NEW(ctx, v->instance, rows);
     FERRY_NEW(ctx, v->active, rows);
-    v->d = (ferry_tree_data){view->x, ferry_i_tree_sparse(view->x), 0, v->rows};
+    v->d = (ferry_tree_data){view->x, false, 0, v->rows};
+    FERRY_TRY(ferry_i_trees_sparse(ctx, view->x, &v->d.sparse));
     for (int64_t row = 0; row < rows; row++) {
         const int64_t x = view->instance[row], at = v->d.n;
         if (b->follow && !b->follow[x]) continue;
@@ -240,7 +261,9 @@ static ferry_status open_view(ferry_ctx *ctx, ferry_boosting *b, int64_t i)
     for (int64_t a = 0; a < v->n_active; a++)
         rows[a] = v->rows[v->active[a]];
     const ferry_tree_data d = {x, v->d.sparse, v->n_active, rows};
-    if (v->n_active > 0 && x->cols > 0)
+    int64_t active = v->n_active; /* of all ranks */
+    FERRY_TRY(ferry_i_ranks_count(ctx, &active));
+    if (active > 0 && x->cols > 0)
         FERRY_TRY(ferry_i_grower_new(ctx, b->o.how, &b->o.tree, &d, k, &v->grower));
     /* trees of XGBoost are in single precision, and only those may be walked in floats */
     if (v->grower && ferry_i_grower_boosts(v->grower) && x->dense)
@@ -272,9 +295,8 @@ static void gradients(const ferry_ctx *ctx, ferry_boosting *b, int64_t i)
     }
 }
 
-/* Leaves from the sums of z and c in double precision: G / (H + reg).
- * In the order of the rows, so that the sums are the same whichever way the tree was
- * grown. */
+/* Leaves of XGBoost from the sums of z and c in double precision: G / (H + reg).
+ * In the order of the rows, as our own trees have them. */
 static ferry_status refit(ferry_ctx *ctx, const ferry_boosting *b, const boosted_view *v,
                           int64_t j, ferry_tree *t)
 {
@@ -299,7 +321,8 @@ done:
 /* rho of the plain tree, whose scores go to the direction.
  * The line search is over one score of one view, all others standing still: the
  * direction is 0 there. */
-static double search(ferry_boosting *b, int64_t i, int64_t j, const ferry_tree *t)
+static ferry_status search(ferry_ctx *ctx, ferry_boosting *b, int64_t i, int64_t j,
+                           const ferry_tree *t, double *rho)
 {
     const boosted_view *v = &b->row[i];
     const int64_t k = b->g.k, s = score_of(b, i);
@@ -307,7 +330,7 @@ static double search(ferry_boosting *b, int64_t i, int64_t j, const ferry_tree *
     memset(b->direction, 0, (size_t)(b->g.n * k) * sizeof *b->direction);
     for (int64_t a = 0; a < v->d.n; a++)
         b->direction[v->instance[a] * k + j] = t->node[v->leaf[a]].value;
-    return ferry_i_objective_line(&b->g, s, b->f[s], b->direction);
+    return ferry_i_objective_line(ctx, &b->g, s, b->f[s], b->direction, rho);
 }
 
 /* Take the new tree of view i and score j into the forest and the scores.
@@ -318,14 +341,15 @@ static ferry_status take(ferry_ctx *ctx, ferry_boosting *b, int64_t i, int64_t j
 {
     boosted_view *v = &b->row[i];
     ferry_tree *t = v->trees[j];
-    double *f = b->f[score_of(b, i)], step = b->o.rate;
+    double *f = b->f[score_of(b, i)], step = b->o.rate, rho = 1;
 
     if (v->columns)
         ferry_i_columns_leaves(ctx, v->columns, t, v->leaf);
     else
         ferry_i_tree_leaves(ctx, t, &v->d, v->leaf);
-    FERRY_PASS(refit(ctx, b, v, j, t));
-    if (b->o.line) step *= search(b, i, j, t);
+    if (ferry_i_grower_boosts(v->grower)) FERRY_PASS(refit(ctx, b, v, j, t));
+    if (b->o.line) FERRY_PASS(search(ctx, b, i, j, t, &rho));
+    step *= rho;
     for (int64_t e = 0; e < t->n; e++)
         t->node[e].value *= step;
     for (int64_t a = 0; a < v->d.n; a++) {
@@ -358,6 +382,32 @@ done:
     return st;
 }
 
+/* Scores of instances with labels go to all ranks, whoever has their rows: losses are added up in one order. */
+static ferry_status tell(ferry_ctx *ctx, ferry_boosting *b)
+{
+    ferry_status st = FERRY_OK;
+    const uint8_t *told = b->told ? b->told : b->g.labelled;
+    const int64_t n = b->g.n, k = b->g.k;
+    int64_t begin = 0, end = 0, m = 0, from = 0, all = 0;
+    double *mine = NULL, *theirs = NULL;
+
+    if (!ferry_i_ranks_split(ctx)) goto done;
+    ferry_i_ranks_part(ctx, n, &begin, &end);
+    FERRY_NEW(ctx, mine, b->g.p * (end - begin) * k);
+    for (int64_t x = begin; x < end; x++)
+        for (int64_t i = 0; told[x] && i < b->g.p; i++, m++)
+            memcpy(mine + m * k, b->f[i] + x * k, (size_t)k * sizeof *mine);
+    FERRY_TRY(ferry_i_ranks_collect(ctx, m, (size_t)k * sizeof *mine, mine, &from, &all,
+                                    (void **)&theirs));
+    m = 0;
+    for (int64_t x = 0; x < n; x++)
+        for (int64_t i = 0; told[x] && i < b->g.p; i++, m++)
+            memcpy(b->f[i] + x * k, theirs + m * k, (size_t)k * sizeof *mine);
+done:
+    FERRY_FREE(mine, theirs);
+    return st;
+}
+
 /* Views that add to scores of their own do not see each other within an iteration, so
  * their order does not matter. When they are additive they share one score and each view
  * sees what those before it have added. */
@@ -373,6 +423,7 @@ ferry_status ferry_i_boosting_step(ferry_ctx *ctx, ferry_boosting *b)
     FERRY_TRY(ferry_i_forest_grow(ctx, b->forest));
     for (int64_t i = 0; i < b->views; i++)
         FERRY_TRY(step_view(ctx, b, i));
+    FERRY_TRY(tell(ctx, b));
     for (int64_t i = 0; i < b->g.p; i++)
         b->loss[i] = ferry_i_objective_loss(&b->g, i, b->f[i]);
 done:

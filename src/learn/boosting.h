@@ -7,7 +7,10 @@
  * tree for every score on z = -dL/df and c = d2L/df2 at the scores so far:
  *   Newton leaves   f_i += nu sum z / (sum c + reg) of the leaf
  *   line search     a plain tree (leaves are means of z), f_i += nu rho tree
- * Views step together: their order does not matter. */
+ * Views step together: their order does not matter.
+ *
+ * Where rows are spread over ranks the views have this rank's rows and all other arrays are of all
+ * instances; of f its own instances are kept up, and those with labels. */
 #ifndef FERRY_BOOSTING_H
 #define FERRY_BOOSTING_H
 
@@ -37,10 +40,10 @@ double ferry_i_objective_loss(const ferry_objective *g, int64_t i, const double 
 /* z and c of score j of instance x when it is f. */
 void ferry_i_objective_gradient(const ferry_objective *g, int64_t i, int64_t x, int64_t j,
                                 double f, double *z, double *c);
-/* rho >= 0 that is best for f + rho d (n x k both): closed for squared loss, else by
+/* *best <- rho >= 0 that is best for f + rho d (n x k both): closed for squared loss, else by
  * Newton's steps in [0, 50]. */
-double ferry_i_objective_line(const ferry_objective *g, int64_t i, const double *f,
-                              const double *d);
+ferry_status ferry_i_objective_line(ferry_ctx *ctx, const ferry_objective *g, int64_t i,
+                                    const double *f, const double *d, double *best);
 
 /* How an iteration is made; copied. */
 typedef struct ferry_boosting_options {
@@ -50,7 +53,7 @@ typedef struct ferry_boosting_options {
     double rate;   /* nu */
     /* of every tree */
     ferry_tree_options tree;
-    /* exact trees or XGBoost's */
+    /* exact trees, or from histograms */
     ferry_growing how;
 } ferry_boosting_options;
 
@@ -64,6 +67,9 @@ typedef struct ferry_boosting {
     ferry_view *const *view;
     /* n, or NULL: instances whose scores are kept up; borrowed */
     const uint8_t *follow;
+    /* over ranks: n, or NULL: instances (borrowed) whose scores all ranks are told, beside
+     * their own; those with labels */
+    const uint8_t *told;
     /* the trees so far; freed with it unless the caller takes it and leaves NULL */
     ferry_forest *forest;
     double **f;   /* p, n x k each: the scores so far */

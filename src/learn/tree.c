@@ -1,11 +1,12 @@
 /* Regression trees for boosting: making and freeing them, and walking down to the leaves.
- * tree_sorted.c grows them exactly, booster.c by XGBoost; tests/oracle/tree_plain.c is the
+ * tree_sorted.c grows them exactly, tree_bins.c from histograms, booster.c by XGBoost; tests/oracle/tree_plain.c is the
  * slow way that both are compared with.
  *
  * With z = -dL/df and c = d2L/df2 of every row, a node has G = sum z, H = sum c + reg. The
  * split of a node has the largest G_L^2/H_L + G_R^2/H_R, and a leaf the Newton step G/H. */
 #include <math.h>
 
+#include "core/ranks.h"
 #include "learn/trees.h"
 
 ferry_status ferry_i_tree_new(ferry_ctx *ctx, int64_t n, ferry_tree **out)
@@ -31,19 +32,39 @@ void ferry_i_tree_free(ferry_tree *t)
     FERRY_FREE(t->node, t);
 }
 
-/* One pass that stops at the first value below 0 or NaN (the test is written so that NaN
- * fails). By the values alone: a table means the same whether it is stored dense or as
- * CSR. */
+/* *zeros <- how many cells are 0; false: one is below 0 or missing (the test is written so that NaN fails). */
+static bool count_zeros(const ferry_matrix *x, int64_t *zeros)
+{
+    *zeros = 0;
+    for (int64_t e = 0; e < x->rows * x->cols; e++) {
+        if (!(x->dense[e] >= 0)) return false;
+        *zeros += x->dense[e] == 0;
+    }
+    return true;
+}
+
+/* By the values alone: a table means the same whether it is stored dense or as CSR. */
 bool ferry_i_tree_sparse(const ferry_matrix *x)
 {
     int64_t zeros = 0;
 
     if (!x->dense) return true;
-    for (int64_t e = 0; e < x->rows * x->cols; e++) {
-        if (!(x->dense[e] >= 0)) return false;
-        zeros += x->dense[e] == 0;
+    return count_zeros(x, &zeros) && x->rows > 0 && 2 * zeros >= x->rows * x->cols;
+}
+
+ferry_status ferry_i_trees_sparse(ferry_ctx *ctx, const ferry_matrix *x, bool *sparse)
+{
+    int64_t zeros = 0;
+
+    if (!x->dense || !ferry_i_ranks_split(ctx)) {
+        *sparse = ferry_i_tree_sparse(x);
+        return FERRY_OK;
     }
-    return x->rows > 0 && 2 * zeros >= x->rows * x->cols;
+    const bool fine = count_zeros(x, &zeros);
+    double v[] = {(double)x->rows, (double)zeros, !fine};
+    FERRY_PASS(ferry_i_ranks_sum(ctx, 3, v));
+    *sparse = v[2] == 0 && v[0] > 0 && 2 * v[1] >= v[0] * (double)x->cols;
+    return FERRY_OK;
 }
 
 /* ---- walking down ---- */

@@ -148,7 +148,7 @@ static void check_gradients(ferry_ctx *ctx, const char *name)
                 ferry_i_objective_gradient(&o, i, x, 0, f[i][x], &z[i * n + x],
                                            &cc[i * n + x]);
         }
-        rho[i] = ferry_i_objective_line(&o, i, f[i], d);
+        assert_ok(ctx, ferry_i_objective_line(ctx, &o, i, f[i], d, &rho[i]));
         loss[i] = ferry_i_objective_loss(&o, i, f[i]);
     }
     for (int64_t x = 0; x < p * n; x++)

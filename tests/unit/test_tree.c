@@ -173,6 +173,109 @@ static void test_sorted_is_plain(void **state)
     }
 }
 
+static ferry_tree *from_bins(ferry_ctx *ctx, const ferry_tree_options *o,
+                             const ferry_tree_data *d, const double *z, const double *c)
+{
+    ferry_bins *b = NULL;
+    ferry_tree *t = NULL;
+
+    assert_ok(ctx, ferry_i_bins_new(ctx, o->bins, d, &b));
+    assert_ok(ctx, ferry_i_bins_tree(ctx, o, b, z, c, &t));
+    ferry_i_bins_free(b);
+    return t;
+}
+
+/* With a bin for every value rows get what they get from the plain tree; of splits that part them alike it may be another. */
+static void test_bins_of_all_values(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const ferry_tree_options o = {
+        .depth = 4, .min_leaf = 3, .min_child = 0.5, .reg = 0.25, .bins = ROWS};
+
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        sample s;
+        ferry_tree *a = NULL, *b = NULL;
+        int32_t leaf[2][ROWS];
+        make_sample(ctx, seed, seed % 2, seed % 3 ? 0.2 : 0, seed % 5 == 0, &s);
+        assert_ok(ctx, oracle_tree(ctx, &o, &s.d, s.z, s.c, &a));
+        b = from_bins(ctx, &o, &s.d, s.z, s.c);
+        ferry_i_tree_leaves(ctx, a, &s.d, leaf[0]);
+        ferry_i_tree_leaves(ctx, b, &s.d, leaf[1]);
+        assert_close(a->node[0].gain, b->node[0].gain, 1e-12);
+        for (int64_t i = 0; seed % 2 == 0 && i < s.d.n; i++)
+            assert_close(a->node[leaf[0][i]].value, b->node[leaf[1][i]].value, 1e-12);
+        ferry_i_tree_free(a);
+        ferry_i_tree_free(b);
+        ferry_i_matrix_free(s.x);
+    }
+}
+
+/* The best split is at 1.5; two bins of eight values part in the middle, three after the third and the sixth. A value of
+ * many rows fills a bin by itself. */
+static void test_bins_by_hand(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double v[] = {3, 1, 2, 5, 4, 8, 7, 6}, many[] = {0, 0, 0, 0, 0, 0, 1, 2};
+    const double z[] = {-1, 9, -1, -1, -1, -1, -1, -1}, last[] = {0, 0, 0, 0, 0, 0, 0, 5};
+    const double c[] = {1, 1, 1, 1, 1, 1, 1, 1}, want[] = {1.5, 4.5, 3.5, 0.5};
+
+    for (int i = 0; i < 4; i++) {
+        const ferry_tree_options o = {.depth = 1,
+                                      .min_leaf = 1,
+                                      .reg = 1,
+                                      .bins = i == 0   ? 8
+                                              : i == 2 ? 3
+                                                       : 2};
+        ferry_matrix *x = dense(ctx, 8, 1, i == 3 ? many : v);
+        const ferry_tree_data d = {x, false, 8, NULL};
+        ferry_tree *t = from_bins(ctx, &o, &d, i == 3 ? last : z, c);
+        assert_int_equal(t->node[0].feature, 0);
+        assert_close(t->node[0].threshold, want[i], 0);
+        ferry_i_tree_free(t);
+        ferry_i_matrix_free(x);
+    }
+}
+
+/* Columns that order the rows alike part them alike, whatever rounding says: the first wins. Sums of z that cancel are no
+ * gain. */
+static void test_bins_ties(void **state)
+{
+    ferry_ctx *ctx = *state;
+    enum { D = 12 };
+    const ferry_tree_options o = {.depth = 3, .min_leaf = 2, .reg = 0.25, .bins = ROWS};
+    ferry_matrix *x = dense(ctx, ROWS, D, NULL);
+    const ferry_tree_data d = {x, false, ROWS, NULL};
+    double z[ROWS], c[ROWS];
+    ferry_rng rng;
+
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        ferry_i_rng_seed(&rng, seed, 9);
+        for (int64_t i = 0; i < ROWS; i++) {
+            const double u = ferry_i_rng_normal(&rng);
+            for (int64_t j = 0; j < D; j++)
+                x->dense[i * D + j] = j % 2 ? -u * (double)(j + 1) : u / (double)(j + 1);
+            z[i] = ferry_i_rng_normal(&rng) / 3;
+            c[i] = ferry_i_rng_real(&rng);
+        }
+        ferry_tree *t = from_bins(ctx, &o, &d, z, c);
+        assert_true(t->n > 1);
+        for (int64_t e = 0; e < t->n; e++)
+            assert_true(t->node[e].feature <= 0);
+        ferry_i_tree_free(t);
+    }
+    for (int64_t i = 0; i < ROWS; i++) { /* exclusive or: no column says anything */
+        x->dense[i * D] = (double)(i % 2);
+        for (int64_t j = 1; j < D; j++)
+            x->dense[i * D + j] = (double)(i / 2 % 2);
+        z[i] = i % 2 == i / 2 % 2 ? 0.1 + (double)(i / 4) / 3 : -0.1 - (double)(i / 4) / 3;
+        c[i] = 1;
+    }
+    ferry_tree *t = from_bins(ctx, &o, &d, z, c);
+    assert_int_equal(t->n, 1);
+    ferry_i_tree_free(t);
+    ferry_i_matrix_free(x);
+}
+
 /* Column by column the booster's trees have the same leaves. */
 static void same_leaves(ferry_ctx *ctx, const ferry_tree *t, const ferry_tree_data *d)
 {
@@ -207,7 +310,7 @@ static void test_threads(void **state)
         z[i] = ferry_i_rng_normal(&rng) + (x->dense[i * D] > 0);
         c[i] = 1;
     }
-    for (int how = FERRY_GROW_EXACT; how <= FERRY_GROW_XGBOOST; how++) {
+    for (int how = FERRY_GROW_EXACT; how <= FERRY_GROW_HISTOGRAM; how++) {
         ferry_tree *t[3] = {NULL, NULL, NULL};
         for (int threads = 1; threads <= 3; threads++) {
             ferry_grower *g = NULL;
@@ -327,7 +430,7 @@ static ferry_status grow_once(ferry_ctx *ctx, void *arg)
         z[i] = s->z[i / 2];
         c[i] = 1;
     }
-    for (int how = FERRY_GROW_EXACT; st == FERRY_OK && how <= FERRY_GROW_XGBOOST; how++) {
+    for (int how = FERRY_GROW_EXACT; st == FERRY_OK && how <= FERRY_GROW_HISTOGRAM; how++) {
         ferry_grower *g = NULL;
         ferry_tree *t[2] = {NULL, NULL};
         st = ferry_i_grower_new(ctx, (ferry_growing)how, &plain, &s->d, 2, &g);
@@ -373,6 +476,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_missing, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_close_values, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_sorted_is_plain, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_bins_of_all_values, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_bins_by_hand, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_bins_ties, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_threads, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_xgboost_splits, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_xgboost_precision, ctx_setup, ctx_teardown),

@@ -26,7 +26,8 @@ typedef struct boosted_growing {
     BOOSTED_TREE_OPTS(T, at),                                                              \
     {                                                                                      \
         "learner", FERRY_OPT_CHOICE, offsetof(T, at.learner), "exact", 0, 0,               \
-            FERRY_GROWINGS, "trees: exact, or XGBoost's histograms for large data"         \
+            FERRY_GROWINGS,                                                                \
+            "trees: exact, or from histograms for large data: XGBoost's, or our own"       \
     }
 #define BOOSTED_TREE_OPTS(T, at)                                                           \
     FERRY_OPT_AS(T, "trees", INT, at.trees, 100, 1, 1e6, "iterations, at most"),           \
@@ -34,13 +35,13 @@ typedef struct boosted_growing {
         FERRY_OPT_AS(T, "rate", REAL, at.rate, 0.1, 1e-6, 1,                               \
                      "nu: how much of each step is taken"),                                \
         FERRY_OPT_AS(T, "min_leaf", INT, at.min_leaf, 3, 1, 1e9,                           \
-                     "instances in a leaf, at least (exact trees)"),                       \
+                     "instances in a leaf, at least (not XGBoost)"),                       \
         FERRY_OPT_AS(T, "min_child", REAL, at.min_child, -1, -1, 1e9,                      \
                      "curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers"), \
         FERRY_OPT_AS(T, "reg", REAL, at.reg, -1, -1, 1e9,                                  \
                      "added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers"),  \
         FERRY_OPT_AS(T, "bins", INT, at.bins, 64, 2, 65536,                                \
-                     "thresholds per feature (XGBoost)")
+                     "thresholds per feature (histograms)")
 
 /* Options of the learner, with -1 replaced by the default of the loss (logistic: of
  * classes, else the squared loss of numbers). */
@@ -58,8 +59,8 @@ typedef struct boosted_views {
 ferry_status ferry_i_boosted_prepare(ferry_ctx *ctx, const char *method,
                                      const ferry_task *task, ferry_prepared **prepared,
                                      boosted_views *out);
-/* The views of new data, in the columns and order of the model. A view that d lacks has
- * no rows. *out is the caller's to clear, also after a failure. */
+/* The views of new data (over ranks: this one's rows of it), in the columns and order of the model. A view that d
+ * lacks has no rows. *out is the caller's to clear, also after a failure. */
 ferry_status ferry_i_boosted_new_data(ferry_ctx *ctx, const ferry_prepared *prepared,
                                       const ferry_domain *d, boosted_views *out);
 void ferry_i_boosted_views_clear(boosted_views *v);
@@ -87,7 +88,8 @@ ferry_status ferry_i_boosted_grow(ferry_ctx *ctx, const char *name,
                                   const boosted_growing *o, const ferry_objective *g,
                                   ferry_view *const *views, boosted *m, double *loss,
                                   ferry_fit_info *rep);
-/* answers (n x classes); viewless[x] (n): none of the views that count has x. */
+/* answers (n x classes); viewless[x] (n): none of the views that count has x. Over ranks each has its own rows in the
+ * views, and all get all answers. */
 ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n,
                                      ferry_view *const *views, double *answers,
                                      uint8_t *viewless);
