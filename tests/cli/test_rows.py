@@ -1,15 +1,12 @@
 """Rows over ranks (--engine mpi) with transfer methods: models and predictions of several ranks are those of one process, with ranks
 of different row counts and a rank without rows. Skipped where there is no mpirun or where Ferry was built without MPI."""
-import array
-import json
 import os
 import random
 import shutil
-import struct
 import sys
 
 from harness import ferry, main, parses, read, write
-from mpi import finish, start
+from mpi import finish, largest, models_differ, start
 
 MOST = 1e-9  # relative difference
 
@@ -18,42 +15,10 @@ def ranks(n, *args):
     return finish(start(n, *args, "-q", "--threads", "1", "--engine", "mpi"))
 
 
-def largest(pairs, size):
-    return max((abs(x - y) / max(abs(x), abs(y), size) for x, y in pairs), default=0)
-
-
 def predictions_differ(one, many):
     a, b = ([line.split(",") for line in read(path).splitlines()] for path in (one, many))
     assert [len(r) for r in a] == [len(r) for r in b] and len(a) > 1
     return largest(((float(x), float(y)) for r, q in zip(a, b) for x, y in zip(r, q) if x != y), 1e-3)
-
-
-def model_of(path):
-    """{tensor: numbers or bytes}"""
-    data = open(path, "rb").read()
-    end = 8 + struct.unpack("<Q", data[:8])[0]
-    tensors = json.loads(data[8:end])
-    del tensors["__metadata__"]
-    found = {}
-    for name, t in tensors.items():
-        raw = data[end + t["data_offsets"][0]:end + t["data_offsets"][1]]
-        found[name] = array.array("d", raw) if t["dtype"] == "F64" else raw
-    return found
-
-
-def models_differ(one, many):
-    """Numbers relative to the largest of their tensor; all else the same, but for hashes of rows, which take a last digit for
-    another row."""
-    a, b = model_of(one), model_of(many)
-    assert a.keys() == b.keys()
-    worst = 0, ""
-    for name in a:
-        if isinstance(a[name], bytes):
-            assert a[name] == b[name] or name.endswith("hash"), name
-        else:
-            assert len(a[name]) == len(b[name]), name
-            worst = max(worst, (largest(zip(a[name], b[name]), max([1e-3, *map(abs, a[name])])), name))
-    return worst
 
 
 def check(folder, task, data, method, counts, *more):

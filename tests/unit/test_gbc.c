@@ -163,6 +163,7 @@ static void test_learns(void **state)
         "folds=0 trees=20 correct=smooth",
         "lambda0=0.3 lambda1=1 weights=equal trees=20",
         "learner=xgboost trees=15",
+        "learner=histogram trees=15",
         "learner=linear",
         "learner=linear folds=0 correct=no"};
     ferry_ctx *ctx = *state;

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "learn/diffuse.h"
 #include "methods/gbc/gbc.h"
 
@@ -26,15 +27,17 @@ enum { STEPS = 50 };
 /* Mode residual: to (n x m) <- from + shrunken mean residual of the labelled neighbours.
  * kappa stands in the denominator like kappa neighbours whose residual is 0, so one
  * labelled neighbour moves an answer less than ten that agree. Rows are independent:
- * threads do not change bits. */
-static void add_residuals(const ferry_ctx *ctx, const gbc_correction *c, const double *from,
-                          double *to)
+ * threads and ranks do not change bits. */
+static ferry_status add_residuals(ferry_ctx *ctx, const gbc_correction *c,
+                                  const double *from, double *to)
 {
-    const int64_t n = c->n, m = c->m;
-    const int threads = n < 4096 ? 1 : ctx->threads;
+    const int64_t m = c->m;
+    int64_t begin = 0, end = 0;
 
+    ferry_i_ranks_part(ctx, c->n, &begin, &end);
+    const int threads = end - begin < 4096 ? 1 : ctx->threads;
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t x = 0; x < n; x++) {
+    for (int64_t x = begin; x < end; x++) {
         double degree = 0, sum = 0, *add = to + x * m;
         memset(add, 0, (size_t)m * sizeof *add);
         for (int64_t g = 0; g < c->q; g++)
@@ -57,6 +60,7 @@ static void add_residuals(const ferry_ctx *ctx, const gbc_correction *c, const d
         for (int64_t j = 0; c->classes && j < m; j++)
             add[j] /= sum;
     }
+    return ferry_i_ranks_gather(ctx, c->n, (size_t)m * sizeof *to, to);
 }
 
 /* Start values, then diffusion from them where somebody asks for it: in mode smooth all
@@ -76,7 +80,7 @@ ferry_status ferry_i_gbc_correct(ferry_ctx *ctx, const gbc_correction *c, double
     FERRY_NEW(ctx, alpha, n);
     FERRY_NEW(ctx, reached, n);
     if (c->q > 0 && c->how == GBC_CORRECT_RESIDUAL)
-        add_residuals(ctx, c, answers, start);
+        FERRY_TRY(add_residuals(ctx, c, answers, start));
     else
         memcpy(start, answers, (size_t)(n * m) * sizeof *start);
     for (int64_t x = 0; x < n; x++) {

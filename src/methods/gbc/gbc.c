@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "methods/gbc/gbc.h"
 
 typedef enum mode { MODE_FERRY, MODE_PAPER } mode;
@@ -31,7 +32,7 @@ typedef struct gbc_options {
     boosted_growing grow;
 } gbc_options;
 /* Values of `learner`. */
-enum { LEARNER_AUTO, LEARNER_TREE, LEARNER_XGBOOST, LEARNER_LINEAR };
+enum { LEARNER_AUTO, LEARNER_TREE, LEARNER_XGBOOST, LEARNER_LINEAR, LEARNER_HISTOGRAM };
 
 static const ferry_opt gbc_opts[] = {
     FERRY_OPT_ONE_OF(gbc_options, mode, "ferry|paper,thesis", "ferry",
@@ -68,8 +69,8 @@ static const ferry_opt gbc_opts[] = {
     FERRY_OPT_YES_NO(gbc_options, tune, "no",
                      "choose lambda0 and lambda1 by cross-validation"),
     FERRY_OPT_ONE_OF(
-        gbc_options, learner, "auto|tree,exact|xgboost|linear", "auto",
-        "boosted trees (xgboost: by histograms, for large data), or linear scores over "
+        gbc_options, learner, "auto|tree,exact|xgboost|linear|histogram", "auto",
+        "boosted trees (xgboost, histogram: for large data), or linear scores over "
         "all views; auto: a mixture of trees, lines and labels that spread over the "
         "graphs, by cross-validation (paper, without it, or with an option of trees such "
         "as combine or lambda0: tree)"),
@@ -122,6 +123,8 @@ static ferry_status open_job(ferry_ctx *ctx, const ferry_task *task, job *j)
     FERRY_NEW(ctx, j->graph, q);
     FERRY_TRY(ferry_i_boosted_prepare(ctx, "gbc", task, &j->prepared, &j->views));
     ferry_i_boosted_mask(&j->views, n, j->mask);
+    for (int64_t i = 0; i < p; i++)
+        FERRY_TRY(ferry_i_ranks_gather(ctx, n, sizeof *j->mask, j->mask + i * n));
     /* Complete views gain nothing from consensus; where more than a tenth of the entries
      * is missing a little of it is kept. */
     for (int64_t e = 0; e < p * n; e++)
@@ -163,6 +166,7 @@ static void start_plan(const job *j, gbc_rule rule, gbc_plan *p)
 
     *grow = ferry_i_boosted_options(&o->grow, j->g.logistic);
     if (o->learner == LEARNER_XGBOOST) grow->how = FERRY_GROW_XGBOOST;
+    if (o->learner == LEARNER_HISTOGRAM) grow->how = FERRY_GROW_HISTOGRAM;
     grow->line = o->step == AUTO ? o->mode == MODE_PAPER : o->step == SECOND;
     grow->all = grow->line;
     if (grow->line) { /* a plain tree: leaves are means, every row counts one */
@@ -398,13 +402,17 @@ static ferry_status gbc_fits(ferry_ctx *ctx, const ferry_task *task, const void 
 {
     ferry_status st = FERRY_OK;
     const ferry_domain *t = NULL;
+    const gbc_options *o = options;
 
-    (void)options;
     FERRY_TRY(ferry_i_task_target(ctx, task, &t));
     FERRY_NEED(ctx, t->n_views + t->n_graphs >= 2, FERRY_ENEEDS,
                "gbc needs several views, or a view and a graph; target '%s' has one view "
                "(gbdt does that)",
                t->name);
+    FERRY_NEED(ctx, o->learner != LEARNER_XGBOOST || !ferry_i_ranks_split(ctx),
+               FERRY_ENEEDS,
+               "gbc: learner=xgboost does not run with --engine mpi; learner=histogram "
+               "does");
 done:
     return st;
 }
@@ -426,6 +434,8 @@ const ferry_method ferry_i_method_gbc = {
     .reference = "Shi, Heterogeneous Learning and Its Applications, PhD thesis 2013, "
                  "chapter 3",
     .kind = FERRY_KIND_TRANSFER,
+    .spreads = true,
+    .together = true,
     .goals = FERRY_CLASSIFY | FERRY_REGRESS,
     .needs = FERRY_NEED_TARGET_VIEW | FERRY_NEED_TARGET_LABELS,
     FERRY_OPTIONS(gbc_opts, gbc_options),

@@ -206,7 +206,7 @@ typedef enum gbc_rule {
 typedef enum gbc_combine { GBC_COMBINE_AUTO, GBC_AVERAGE, GBC_ADDITIVE } gbc_combine;
 
 /* The target's views side by side and scaled, a row for every instance; and smoothed (may
- * be NULL), which was multiplied by factor. */
+ * be NULL), which was multiplied by factor. Over ranks each has the rows of its own instances. */
 typedef struct gbc_side {
     ferry_prepared *prepared;
     ferry_matrix *plain, *smoothed;
@@ -218,6 +218,7 @@ typedef struct gbc_nearest {
     int64_t n, *instance; /* those, by their rows here */
     int64_t k, *index;    /* n x (k + 1): the k nearest of each; 0: not looked for */
     double *dist;         /* likewise: how far they are */
+    ferry_matrix *x;      /* their rows, of all ranks */
 } gbc_nearest;
 
 /* What to decide, and how. */
@@ -295,7 +296,7 @@ typedef struct gbc_line {
     bool self;
 } gbc_line;
 ferry_status ferry_i_gbc_line_fit(ferry_ctx *ctx, const gbc_line *l, ferry_linear **out);
-/* answers (rows of x by classes). */
+/* answers (rows of x, of all ranks, by classes). */
 ferry_status ferry_i_gbc_line_answers(ferry_ctx *ctx, const ferry_linear *m, double stretch,
                                       const ferry_matrix *x, double *answers);
 /* Probabilities (n x m) to a power, each row to sum 1. */
@@ -323,7 +324,8 @@ ferry_status ferry_i_gbc_try_near(ferry_ctx *ctx, const gbc_tuning *s, const int
                                   gbc_plan *p);
 ferry_status ferry_i_gbc_near_fit(ferry_ctx *ctx, const gbc_tuning *s,
                                   const ferry_domain *t, const gbc_plan *p, gbc_near *out);
-/* answers (instances of d by m) from their rows x; viewless ones get the prior. */
+/* answers (instances of d by m) from their rows x (over ranks: this one's); viewless ones get the
+ * prior. */
 ferry_status ferry_i_gbc_near_answers(ferry_ctx *ctx, const gbc_near *near, int64_t m,
                                       const ferry_domain *d, const ferry_matrix *x,
                                       const uint8_t *viewless, double *answers);

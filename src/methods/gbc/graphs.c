@@ -2,8 +2,9 @@
  *
  * The weights of the graphs depend on losses that the same pass adds up, so the means of
  * every graph are kept until the weights are known. Where that would take too much memory,
- * a second pass computes them again. Rows are independent, losses are added up in runs of
- * rows of a fixed length: the same bits with any number of threads.
+ * a second pass computes them again. Rows are independent, losses are added up row by row in
+ * order: the same bits with any number of threads and ranks. A rank passes over the edges of its
+ * own instances; what neighbours on other ranks show comes by lists (learn/crossing.h).
  *
  * What is computed (3.3, renormalised) and the loss behind the weights of the graphs:
  *
@@ -17,6 +18,8 @@
 #include <omp.h>
 #include <string.h>
 
+#include "core/ranks.h"
+#include "learn/crossing.h"
 #include "methods/gbc/gbc.h"
 #include "methods/gbc/packed.h"
 
@@ -29,11 +32,14 @@ struct gbc_pass {
     double *plain; /* n x width: as losses count; may be `seen` */
     double *mean;  /* q x n x (p k), or n x (p k) when they are not kept; NaN: none */
     bool keep;
-    gbc_packed *packed; /* instead of seen, plain and mean, with ... */
-    int32_t *steps;     /* ... q x RUN means a run that is kept, or a thread */
-    int64_t runs;
-    double *top, *sum; /* runs (packed: runs x q): of the loss */
-    double *sums;      /* threads x (width + 8): scratch */
+    gbc_packed *packed;    /* instead of seen, plain and mean, with ... */
+    int32_t *steps;        /* ... q x RUN means a run that is kept, or a thread */
+    int64_t begin, end;    /* instances of this rank; without ranks all */
+    ferry_crossing *cross; /* NULL: no ranks */
+    int64_t runs;          /* of those instances; packed: of all */
+    double *loss;          /* n x 2: of each row, what it adds to the loss and its weight */
+    double *top, *sum;     /* packed: runs x q, of the loss */
+    double *sums;          /* threads x (width + 8): scratch */
     int threads;
 };
 
@@ -42,7 +48,8 @@ void ferry_i_gbc_pass_free(gbc_pass *s)
     if (!s) return;
     ferry_i_gbc_packed_free(s->packed);
     if (s->plain != s->seen) ferry_i_free(s->plain);
-    FERRY_FREE(s->seen, s->mean, s->steps, s->top, s->sum, s->sums, s);
+    ferry_i_crossing_free(s->cross);
+    FERRY_FREE(s->seen, s->mean, s->steps, s->loss, s->top, s->sum, s->sums, s);
 }
 
 /* Room of the way for any number of sources and scores. `plain` is a second array only
@@ -59,10 +66,12 @@ static ferry_status make_room(ferry_ctx *ctx, const gbc_problem *g, gbc_pass *s)
                    ? ferry_i_calloc(g->n * s->width, sizeof *s->plain)
                    : s->seen;
     FERRY_NEW(ctx, s->mean, cells * (s->keep ? g->q : 1));
-    FERRY_NEW(ctx, s->top, s->runs);
-    FERRY_NEW(ctx, s->sum, s->runs);
+    FERRY_NEW(ctx, s->loss, 2 * g->n);
     FERRY_NEW(ctx, s->sums, s->threads * (s->width + 8));
     FERRY_HAVE(ctx, s->seen && s->plain);
+    ferry_i_ranks_part(ctx, g->n, &s->begin, &s->end);
+    s->runs = (s->end - s->begin + RUN - 1) / RUN;
+    FERRY_TRY(ferry_i_crossing_new(ctx, g->n, g->q, g->graph, &s->cross));
 done:
     return st;
 }
@@ -111,14 +120,15 @@ done:
  * leading 1 makes the degree come out of the same sum as the values, and an instance that a
  * source lacks adds nothing to either. With clamp a labelled one shows its label in every
  * source, also in one that lacks it. */
-static void fill(const ferry_ctx *ctx, const gbc_problem *g, double *const *f, gbc_pass *s)
+static ferry_status fill(ferry_ctx *ctx, const gbc_problem *g, double *const *f,
+                         gbc_pass *s)
 {
     const int64_t n = g->n, p = g->p, k = g->k, width = s->width;
-    const int threads = n < RUN ? 1 : ctx->threads;
+    const int threads = s->threads;
     const bool odds = g->logistic && g->soft;
 
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t x = 0; x < n; x++) {
+    for (int64_t x = s->begin; x < s->end; x++) {
         const bool fixed = g->clamp && g->labelled[x];
         for (int64_t i = 0; i < p; i++) {
             double *seen = s->seen + x * width + i * (1 + k);
@@ -137,6 +147,8 @@ static void fill(const ferry_ctx *ctx, const gbc_problem *g, double *const *f, g
             }
         }
     }
+    FERRY_PASS(ferry_i_cross(ctx, s->cross, width, s->seen));
+    return s->plain != s->seen ? ferry_i_cross(ctx, s->cross, width, s->plain) : FERRY_OK;
 }
 
 /* sums (width) <- sum over the neighbours of x of weight times what they show. width is
@@ -180,25 +192,26 @@ static inline void add_loss(const gbc_problem *g, const ferry_matrix *a, int64_t
     }
 }
 
-/* Means of graph t into `mean`; with w also its loss. In runs of RUN rows: a run's part of
- * the loss is one number, and the parts are added in order afterwards, so any number of
- * threads gives the same bits. A labelled x needs no mean, but its edges count in the
- * loss. */
-static void pass(gbc_pass *s, const gbc_problem *g, int64_t t, const double *w,
-                 double *mean, double *loss)
+/* Means of graph t into `mean`; with w also its loss. Rows add to the loss one by one, in
+ * their order, so any number of threads and ranks gives the same bits. A labelled x needs no
+ * mean, but its edges count in the loss. */
+static ferry_status pass(ferry_ctx *ctx, gbc_pass *s, const gbc_problem *g, int64_t t,
+                         const double *w, double *mean, double *loss)
 {
     const ferry_matrix *a = g->graph[t];
-    const int64_t n = g->n, p = g->p, k = g->k, width = s->width, runs = s->runs;
+    const int64_t p = g->p, k = g->k, width = s->width, runs = s->runs;
     const int threads = s->threads;
     double top = 0, sum = 0;
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (int64_t run = 0; run < runs; run++) {
-        const int64_t end = (run + 1) * RUN < n ? (run + 1) * RUN : n;
-        double to = 0, su = 0, *sums = s->sums + omp_get_thread_num() * (width + 8);
-        for (int64_t x = run * RUN; x < end; x++) {
-            double *m = mean + x * p * k;
-            if (w) add_loss(g, a, x, s->plain, width, w, &to, &su);
+        const int64_t begin = s->begin + run * RUN;
+        const int64_t end = begin + RUN < s->end ? begin + RUN : s->end;
+        double *sums = s->sums + omp_get_thread_num() * (width + 8);
+        for (int64_t x = begin; x < end; x++) {
+            double *m = mean + x * p * k, *own = s->loss + 2 * x;
+            own[0] = own[1] = 0;
+            if (w) add_loss(g, a, x, s->plain, width, w, &own[0], &own[1]);
             if (g->labelled[x]) continue; /* its own label counts */
             add_neighbours(a, x, s->seen, width, sums);
             for (int64_t i = 0; i < p; i++)
@@ -207,29 +220,29 @@ static void pass(gbc_pass *s, const gbc_problem *g, int64_t t, const double *w,
                     m[i * k + j] = degree > 0 ? sums[i * (1 + k) + 1 + j] / degree : NAN;
                 }
         }
-        s->top[run] = to;
-        s->sum[run] = su;
     }
-    if (!w) return;
-    for (int64_t run = 0; run < runs; run++) {
-        top += s->top[run];
-        sum += s->sum[run];
+    if (!w) return FERRY_OK;
+    FERRY_PASS(ferry_i_ranks_gather(ctx, g->n, 2 * sizeof *s->loss, s->loss));
+    for (int64_t x = 0; x < g->n; x++) {
+        top += s->loss[2 * x];
+        sum += s->loss[2 * x + 1];
     }
     *loss = sum > 0 ? top / sum : NAN;
+    return FERRY_OK;
 }
 
 /* et += wg mean, and total += wg where there is one; the totals stand in et's place until
  * all graphs are in: weight[i] (n) per source. NaN marks an instance without neighbours in
  * that graph. `first` starts the sums anew, for callers that bring one graph at a time. */
-static void combine(const ferry_ctx *ctx, const gbc_problem *g, const double *const *mean,
+static void combine(const gbc_pass *s, const gbc_problem *g, const double *const *mean,
                     int64_t graphs, const double *wg, bool first, double *const *et,
                     double *total)
 {
     const int64_t n = g->n, p = g->p, k = g->k;
-    const int threads = n < RUN ? 1 : ctx->threads;
+    const int threads = s->threads;
 
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t x = 0; x < n; x++) {
+    for (int64_t x = s->begin; x < s->end; x++) {
         for (int64_t i = 0; i < p; i++) {
             double *to = et[i] + x * k, sum = first ? 0 : total[i * n + x];
             if (first) memset(to, 0, (size_t)k * sizeof *to);
@@ -293,27 +306,28 @@ ferry_status ferry_i_gbc_pass_run(ferry_ctx *ctx, gbc_pass *s, const gbc_problem
     const double **mean = NULL;
     double *total = NULL;
 
-    if (s->packed) {
+    if (s->packed) { /* one number an instance: all go to all ranks, and each makes the whole pass */
+        FERRY_TRY(ferry_i_ranks_gather(ctx, g->n, sizeof *f[0], f[0]));
         packed_run(s, g, ctx, f[0], loss, wg, et[0], has[0]);
         goto done;
     }
     FERRY_NEW(ctx, mean, g->q);
     FERRY_NEW(ctx, total, g->p * g->n);
-    fill(ctx, g, f, s);
+    FERRY_TRY(fill(ctx, g, f, s));
     for (int64_t t = 0; t < g->q; t++) {
         double *to = s->mean + (s->keep ? t * cells : 0);
         mean[t] = to;
-        pass(s, g, t, w, to, &loss[t]);
+        FERRY_TRY(pass(ctx, s, g, t, w, to, &loss[t]));
     }
     ferry_i_gbc_root(g->q, loss, wg);
-    if (s->keep) combine(ctx, g, mean, g->q, wg, true, et, total);
+    if (s->keep) combine(s, g, mean, g->q, wg, true, et, total);
     for (int64_t t = 0; !s->keep && t < g->q; t++) {
-        pass(s, g, t, NULL, s->mean, NULL);
-        combine(ctx, g, mean + t, 1, wg + t, t == 0, et, total);
+        FERRY_TRY(pass(ctx, s, g, t, NULL, s->mean, NULL));
+        combine(s, g, mean + t, 1, wg + t, t == 0, et, total);
     }
     /* Et is renormalised by the weights of the graphs that had something to say. */
     for (int64_t i = 0; i < g->p; i++)
-        for (int64_t x = 0; x < g->n; x++) {
+        for (int64_t x = s->begin; x < s->end; x++) {
             const double sum = total[i * g->n + x];
             has[i][x] = sum > 0;
             for (int64_t j = 0; sum > 0 && j < g->k; j++)

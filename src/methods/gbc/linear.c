@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "learn/diffuse.h"
 #include "learn/learn.h"
 #include "methods/gbc/gbc.h"
@@ -45,13 +46,14 @@ ferry_status ferry_i_gbc_smooth(ferry_ctx *ctx, int64_t q, ferry_matrix *const *
                                 ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
-    const ferry_smoothing how = {x->rows, q, graph, wg, 2};
+    const ferry_smoothing how = {ferry_i_all_rows(x), q, graph, wg, 2};
     int64_t *instance = NULL;
 
     FERRY_NEW(ctx, instance, x->rows);
     for (int64_t i = 0; i < x->rows; i++)
         instance[i] = i;
     FERRY_TRY(ferry_i_smooth(ctx, &how, x, instance, factor, out));
+    (*out)->whole = x->whole;
 done:
     ferry_i_free(instance);
     return st;
@@ -99,21 +101,24 @@ static ferry_status fit_once(ferry_ctx *ctx, const gbc_line *l, const int32_t *u
     const gbc_problem *g = l->g;
     const ferry_linear_options how = {
         .kind = FERRY_LINEAR_LOGREG, .C = l->C, .eps = 1e-2, .bias = true};
-    int64_t *rows = NULL, n = 0;
+    int64_t *rows = NULL, n = 0, begin = 0, end = 0;
     int32_t *cls = NULL;
     double *y = NULL;
     ferry_matrix *mine = NULL;
 
+    ferry_i_ranks_part(ctx, g->n, &begin, &end);
+
     FERRY_NEW(ctx, rows, g->n);
     FERRY_NEW(ctx, cls, g->n);
     FERRY_NEW(ctx, y, g->n);
-    for (int64_t i = 0; i < g->n; i++) {
+    for (int64_t i = begin; i < end; i++) {
         if (used[i] < 0) continue;
         cls[n] = used[i];
         y[n] = g->y[i * g->k];
-        rows[n++] = i;
+        rows[n++] = i - begin;
     }
     FERRY_TRY(ferry_i_matrix_take(ctx, l->x, n, rows, l->x->cols, NULL, &mine));
+    FERRY_TRY(ferry_i_rows_like(ctx, l->x, mine));
     if (l->o->numbers)
         FERRY_TRY(fit_ridge(ctx, mine, y, l->C, out));
     else
@@ -140,18 +145,18 @@ static int surest_first(const void *a, const void *b)
 }
 
 /* quota[c] more instances that have features get class c in `used`: the surest. */
-static void teach(const gbc_problem *g, const ferry_block *scores, const int64_t *quota,
-                  sure *list, int32_t *used)
+static void teach(const gbc_problem *g, int64_t k, const double *scores,
+                  const int64_t *quota, sure *list, int32_t *used)
 {
-    for (int32_t c = 0; c < scores->k; c++) {
+    for (int32_t c = 0; c < k; c++) {
         int64_t n = 0;
         for (int64_t i = 0; i < g->n; i++) {
-            const double *s = FERRY_ROW(scores, i);
+            const double *s = scores + i * k;
             double next = -INFINITY;
             bool seen = false;
             for (int64_t v = 0; v < g->p; v++)
                 seen = seen || g->mask[v * g->n + i];
-            for (int64_t j = 0; j < scores->k; j++)
+            for (int64_t j = 0; j < k; j++)
                 if (j != c) next = fmax(next, s[j]);
             if (seen && used[i] < 0 && s[c] > next) list[n++] = (sure){s[c] - next, i};
         }
@@ -168,13 +173,13 @@ static ferry_status fit_again(ferry_ctx *ctx, const gbc_line *l, int32_t *used,
     enum { ROUNDS = 5 };
     ferry_status st = FERRY_OK;
     const int64_t n = l->g->n, k = l->o->classes;
-    ferry_block *scores = NULL;
+    double *scores = NULL;
     int64_t *quota = NULL, known = 0;
     sure *list = NULL;
 
     FERRY_NEW(ctx, quota, k);
     FERRY_NEW(ctx, list, n);
-    FERRY_TRY(ferry_i_block_new(ctx, n, k, &scores));
+    FERRY_NEW(ctx, scores, n * k);
     for (int64_t i = 0; i < n; i++)
         if (used[i] >= 0) {
             quota[used[i]]++;
@@ -184,15 +189,14 @@ static ferry_status fit_again(ferry_ctx *ctx, const gbc_line *l, int32_t *used,
         quota[c] =
             (int64_t)ceil(0.1 * (double)(n - known) * (double)quota[c] / (double)known);
     for (int t = 0; t < ROUNDS; t++) {
-        FERRY_TRY(ferry_i_linear_scores(ctx, *m, l->x, scores));
-        teach(l->g, scores, quota, list, used);
+        FERRY_TRY(ferry_i_gbc_line_answers(ctx, *m, 1, l->x, scores));
+        teach(l->g, k, scores, quota, list, used);
         ferry_i_linear_free(*m);
         *m = NULL;
         FERRY_TRY(fit_once(ctx, l, used, m));
     }
 done:
-    ferry_i_block_free(scores);
-    FERRY_FREE(quota, list);
+    FERRY_FREE(quota, list, scores);
     return st;
 }
 
@@ -229,13 +233,18 @@ ferry_status ferry_i_gbc_line_answers(ferry_ctx *ctx, const ferry_linear *m, dou
                                       const ferry_matrix *x, double *answers)
 {
     ferry_status st = FERRY_OK;
+    const int64_t n = ferry_i_all_rows(x);
+    int64_t begin = 0, end = 0;
     ferry_block *scores = NULL;
 
     FERRY_TRY(ferry_i_block_new(ctx, x->rows, m->k, &scores));
     FERRY_TRY(ferry_i_linear_scores(ctx, m, x, scores));
-    for (int64_t i = 0; i < x->rows; i++)
-        memcpy(answers + i * m->k, FERRY_ROW(scores, i), (size_t)m->k * sizeof *answers);
-    ferry_i_gbc_power(x->rows, m->k, stretch, answers);
+    ferry_i_ranks_part(ctx, n, &begin, &end);
+    for (int64_t i = begin; i < end; i++)
+        memcpy(answers + i * m->k, FERRY_ROW(scores, i - begin),
+               (size_t)m->k * sizeof *answers);
+    FERRY_TRY(ferry_i_ranks_gather(ctx, n, (size_t)m->k * sizeof *answers, answers));
+    ferry_i_gbc_power(n, m->k, stretch, answers);
 done:
     ferry_i_block_free(scores);
     return st;

@@ -65,6 +65,7 @@ static ferry_status smooth_side(ferry_ctx *ctx, asked *a)
     for (int64_t i = 0; i < x->rows; i++)
         rows[i] = i;
     FERRY_TRY(ferry_i_matrix_take(ctx, x, x->rows, rows, x->cols, NULL, &a->near));
+    a->near->whole = x->whole;
     const int64_t cells = x->dense ? x->rows * x->cols : x->start[x->rows];
     double *value = x->dense ? a->near->dense : a->near->value;
     for (int64_t e = 0; e < cells; e++)
@@ -94,7 +95,7 @@ static ferry_status part_answers(ferry_ctx *ctx, asked *a, int64_t k, double *an
         FERRY_TRY(
             ferry_i_boosted_answers(ctx, &m->trees, a->n, v.at, answers, a->viewless));
     } else if (k != GBC_LABELS) {
-        if (!a->side.x) FERRY_TRY(ferry_i_prepare_rows(ctx, m->side, a->d, &a->side));
+        if (!a->side.x) FERRY_TRY(ferry_i_prepare_part(ctx, m->side, a->d, &a->side));
         if (k == GBC_NEAR) {
             st = ferry_i_gbc_near_answers(ctx, &m->near, m->trees.outputs.classes, a->d,
                                           a->side.x[0], a->viewless, answers);

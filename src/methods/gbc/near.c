@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "data/parts.h"
 #include "learn/rows.h"
 #include "methods/gbc/gbc.h"
@@ -21,6 +22,7 @@ enum { MOST_ROWS = 10000, MOST_CELLS = 10000000, MOST_NEAR = 20 };
 
 void ferry_i_gbc_nearest_clear(gbc_nearest *n)
 {
+    ferry_i_matrix_free(n->x);
     FERRY_FREE(n->instance, n->index, n->dist);
     *n = (gbc_nearest){0};
 }
@@ -33,13 +35,15 @@ void ferry_i_gbc_near_clear(gbc_near *n)
     *n = (gbc_near){0};
 }
 
-/* The rows that have features, and the nearest of each: O(n^2 d). */
+/* The rows that have features, and the nearest of each: O(n^2 d). They are few enough for every rank to have all; who is
+ * near whom is what rank 0 finds. */
 static ferry_status search(ferry_ctx *ctx, const gbc_tuning *s, gbc_nearest *near)
 {
     ferry_status st = FERRY_OK;
     const gbc_problem *g = s->g;
     const ferry_matrix *x = s->side->plain;
-    ferry_matrix *rows = NULL;
+    ferry_matrix *all = NULL;
+    int64_t cells = x->dense ? x->rows * x->cols : x->start[x->rows];
 
     FERRY_NEW(ctx, near->instance, g->n);
     for (int64_t i = 0; i < g->n; i++) {
@@ -48,13 +52,18 @@ static ferry_status search(ferry_ctx *ctx, const gbc_tuning *s, gbc_nearest *nea
             any = any || g->mask[v * g->n + i];
         if (any) near->instance[near->n++] = i;
     }
-    const int64_t cells = x->dense ? x->rows * x->cols : x->start[x->rows];
+    FERRY_TRY(ferry_i_ranks_count(ctx, &cells));
     if (near->n < 3 || near->n > MOST_ROWS || cells > MOST_CELLS) goto done;
-    FERRY_TRY(ferry_i_matrix_take(ctx, x, near->n, near->instance, x->cols, NULL, &rows));
+    if (x->whole) FERRY_TRY(ferry_i_matrix_collect(ctx, x, &all));
+    FERRY_TRY(ferry_i_matrix_take(ctx, all ? all : x, near->n, near->instance, x->cols,
+                                  NULL, &near->x));
     near->k = near->n - 1 < MOST_NEAR ? near->n - 1 : MOST_NEAR;
-    FERRY_TRY(ferry_i_near_rows(ctx, rows, near->k, &near->index, &near->dist));
+    FERRY_TRY(ferry_i_near_rows(ctx, near->x, near->k, &near->index, &near->dist));
+    const int64_t wide = near->n * (near->k + 1);
+    FERRY_TRY(ferry_i_ranks_tell(ctx, near->index, wide * (int64_t)sizeof *near->index));
+    FERRY_TRY(ferry_i_ranks_tell(ctx, near->dist, wide * (int64_t)sizeof *near->dist));
 done:
-    ferry_i_matrix_free(rows);
+    ferry_i_matrix_free(all);
     return st;
 }
 
@@ -191,8 +200,7 @@ ferry_status ferry_i_gbc_near_fit(ferry_ctx *ctx, const gbc_tuning *s,
     FERRY_HAVE(ctx, out->ids = ferry_i_ids_new());
     FERRY_TRY(graph_of(ctx, near, s->g->n, out->k, &graph));
     FERRY_TRY(spread(ctx, s, p, graph, out->prior, answers));
-    FERRY_TRY(ferry_i_matrix_take(ctx, s->side->plain, near->n, near->instance,
-                                  s->side->plain->cols, NULL, &out->x));
+    out->x = ferry_i_matrix_ref(near->x);
     for (int64_t i = 0; i < near->n; i++) {
         const int64_t x = near->instance[i];
         memcpy(out->answers + i * m, answers + x * m, (size_t)m * sizeof *answers);
@@ -248,24 +256,29 @@ ferry_status ferry_i_gbc_near_answers(ferry_ctx *ctx, const gbc_near *near, int6
     ferry_status st = FERRY_OK;
     const bool named = ferry_i_domain_named(d);
     ferry_matrix *rows = NULL;
-    int64_t *asked = NULL, *index = NULL, n = 0;
-    double *dist = NULL;
+    int64_t *asked = NULL, *index = NULL, n = 0, begin = 0, end = 0;
+    double *dist = NULL, *own = NULL;
 
+    ferry_i_ranks_part(ctx, ferry_i_all_rows(x), &begin, &end);
+    own = answers + begin * m;
     FERRY_NEW(ctx, asked, x->rows);
     for (int64_t i = 0; i < x->rows; i++) {
-        int64_t at = named ? ferry_i_ids_find(near->ids, ferry_i_ids_at(d->ids, i)) : -1;
-        if (at >= 0 && !viewless[i] && !same_row(x, i, near->x, at)) at = -1;
+        const char *id = ferry_i_ids_at(d->ids, begin + i);
+        int64_t at = named ? ferry_i_ids_find(near->ids, id) : -1;
+        if (at >= 0 && !viewless[begin + i] && !same_row(x, i, near->x, at)) at = -1;
         const double *from = at >= 0 ? near->answers + at * m : near->prior;
-        memcpy(answers + i * m, from, (size_t)m * sizeof *answers);
-        if (at < 0 && !viewless[i]) asked[n++] = i;
+        memcpy(own + i * m, from, (size_t)m * sizeof *answers);
+        if (at < 0 && !viewless[begin + i]) asked[n++] = i;
     }
-    if (n == 0) goto done;
     FERRY_NEW(ctx, index, n * near->k);
     FERRY_NEW(ctx, dist, n * near->k);
     FERRY_TRY(ferry_i_matrix_take(ctx, x, n, asked, x->cols, NULL, &rows));
-    FERRY_TRY(ferry_i_knn(ctx, near->x, rows, near->k, FERRY_EUCLIDEAN, index, dist));
+    if (n > 0)
+        FERRY_TRY(ferry_i_knn(ctx, near->x, rows, near->k, FERRY_EUCLIDEAN, index, dist));
     for (int64_t i = 0; i < n; i++)
-        mean_of(near, m, index + i * near->k, dist + i * near->k, answers + asked[i] * m);
+        mean_of(near, m, index + i * near->k, dist + i * near->k, own + asked[i] * m);
+    FERRY_TRY(ferry_i_ranks_gather(ctx, ferry_i_all_rows(x), (size_t)m * sizeof *answers,
+                                   answers));
 done:
     ferry_i_matrix_free(rows);
     FERRY_FREE(asked, index, dist);

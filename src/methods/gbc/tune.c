@@ -103,6 +103,7 @@ static ferry_status trial_new(ferry_ctx *ctx, const gbc_tuning *s, const gbc_set
             r->labelled[i][x] = g->labelled[x] && fold[x] != i;
         FERRY_TRY(ferry_i_gbc_run_new(ctx, o, &part, s->views, semi ? NULL : g->labelled,
                                       NULL, &r->run[i]));
+        r->run[i]->b->told = g->labelled;
     }
 done:
     return st;

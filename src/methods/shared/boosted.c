@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
+
 /* The defaults of min_child and reg are by the scale of the curvature: at most 1/4 a row
  * for the logistic loss, always 2 for the squared one. */
 ferry_boosting_options ferry_i_boosted_options(const boosted_growing *o, bool logistic)
@@ -82,11 +84,13 @@ ferry_status ferry_i_boosted_prepare(ferry_ctx *ctx, const char *method,
                                      const ferry_task *task, ferry_prepared **prepared,
                                      boosted_views *out)
 {
-    const ferry_wants w = {.method = method,
-                           .domains = FERRY_THE_TARGET,
-                           .layout = FERRY_APART,
-                           .scale = FERRY_SCALE_NONE,
-                           .missing = true};
+    const ferry_wants w = {
+        .method = method,
+        .domains = FERRY_THE_TARGET,
+        .layout = FERRY_APART,
+        .scale = FERRY_SCALE_NONE,
+        .every = true, /* so that ranks have the same part of each array by instance */
+        .missing = true};
 
     FERRY_PASS(ferry_i_prepare(ctx, task, &w, prepared));
     FERRY_PASS(split_views(ctx, ferry_i_prepared_target(*prepared), out));
@@ -101,7 +105,7 @@ ferry_status ferry_i_boosted_new_data(ferry_ctx *ctx, const ferry_prepared *prep
     ferry_status st = FERRY_OK;
     ferry_rows r = {0};
 
-    FERRY_TRY(ferry_i_prepare_rows(ctx, prepared, d, &r));
+    FERRY_TRY(ferry_i_prepare_part(ctx, prepared, d, &r));
     FERRY_TRY(split_views(ctx, &r, out));
 done:
     ferry_i_rows_clear(&r);
@@ -198,7 +202,8 @@ ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n
                                      uint8_t *viewless)
 {
     ferry_status st = FERRY_OK;
-    const int64_t p = m->forest->p, k = m->forest->k;
+    const int64_t p = m->forest->p, k = m->forest->k, c = m->outputs.classes;
+    int64_t begin = 0, end = 0;
     double **f = NULL, *score = NULL;
     uint8_t *mask = NULL;
 
@@ -209,10 +214,13 @@ ferry_status ferry_i_boosted_answers(ferry_ctx *ctx, const boosted *m, int64_t n
     for (int64_t i = 0; i < (m->forest->additive ? 1 : p); i++)
         FERRY_NEW(ctx, f[i], n * k);
     FERRY_TRY(ferry_i_forest_scores(ctx, m->forest, n, views, f, mask));
-    for (int64_t x = 0; x < n; x++) {
+    ferry_i_ranks_part(ctx, n, &begin, &end);
+    for (int64_t x = begin; x < end; x++) {
         viewless[x] = !combine(m, f, mask, n, x, score);
-        ferry_i_outputs_answer(&m->outputs, score, answers + x * m->outputs.classes);
+        ferry_i_outputs_answer(&m->outputs, score, answers + x * c);
     }
+    FERRY_TRY(ferry_i_ranks_gather(ctx, n, (size_t)c * sizeof *answers, answers));
+    FERRY_TRY(ferry_i_ranks_gather(ctx, n, sizeof *viewless, viewless));
 done:
     for (int64_t i = 0; f && i < p; i++)
         ferry_i_free(f[i]);
