@@ -1,4 +1,4 @@
-"""Starting and watching the ranks of an MPI job, for the tests that need some."""
+"""Starting and watching the ranks of an MPI job, and comparing what they leave, for the tests that need some."""
 import array
 import json
 import os

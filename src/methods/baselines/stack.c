@@ -30,6 +30,7 @@ const ferry_method ferry_i_method_stack = {
     .name = "stack",
     .summary = "mf, and what users and items that were rated together add to it",
     .kind = FERRY_KIND_BASELINE,
+    .spreads = true,
     .goals = FERRY_RATE,
     .needs = FERRY_NEED_RATINGS,
     .fits = stack_fits,

@@ -36,13 +36,17 @@ static void spoil_weights(const codebook_options *o, ferry_rng *rng, double *w)
 }
 
 /* Ratings of the target's users who have some, on average. */
-static int64_t ratings_each(const ferry_matrix *x)
+static ferry_status ratings_each(ferry_ctx *ctx, const observed *o, int64_t *each)
 {
-    int64_t users = 0;
+    const ferry_matrix *x = o->x;
+    double counted = 0;
 
     for (int64_t i = 0; i < x->rows; i++)
-        users += x->start[i + 1] > x->start[i];
-    return (x->nnz + users / 2) / (users > 0 ? users : 1);
+        counted += x->start[i + 1] > x->start[i];
+    FERRY_PASS(ferry_i_observed_sum(ctx, o, 1, &counted));
+    const int64_t users = (int64_t)counted;
+    *each = (ferry_i_observed_count(o) + users / 2) / (users > 0 ? users : 1);
+    return FERRY_OK;
 }
 
 /* The weights of one source. Its random numbers depend on its place alone. */
@@ -83,10 +87,11 @@ ferry_status ferry_i_mindtl_ferry(ferry_ctx *ctx, const ferry_task *task,
     rating_data d = {0};
     stack_sources s = {.n = sources};
     rating_model *m = NULL;
+    int64_t each = 0;
 
     *state = NULL;
     FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
-    const int64_t each = ratings_each(d.x.x);
+    FERRY_TRY(ratings_each(ctx, &d.x, &each));
     for (int64_t n = 0; n < sources; n++) {
         const ferry_domain *source = ferry_i_task_role(task, FERRY_SOURCE, n);
         name[n] = source->name;

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "core/ranks.h"
 #include "learn/learn.h"
 
 static const ferry_opt mindtl_opts[] = {CODEBOOK_OPTS_ALL};
@@ -45,10 +44,6 @@ static ferry_status mindtl_fits(ferry_ctx *ctx, const ferry_task *task, const vo
     const codebook_options *o = options;
     const int64_t sources = sources_used(task, o);
 
-    FERRY_NEED(
-        ctx, o->mode != MODE_FERRY || !ferry_i_ranks_split(ctx), FERRY_ENEEDS,
-        "%s: mode=ferry asks the neighbours of all users, which does not run with --engine mpi; mode=soft and mode=paper do",
-        name_of(o));
     FERRY_TRY(ferry_i_rating_fits(ctx, name_of(o), task));
     FERRY_NEED(ctx, sources <= FERRY_SIMPLEX_MOST, FERRY_ENEEDS,
                "%s takes at most %d sources; this task has %lld", name_of(o),
@@ -228,7 +223,6 @@ const ferry_method ferry_i_method_mindtl = {
         "He et al., Robust Transfer Learning for Cross-domain Collaborative Filtering "
         "Using Multiple Rating Patterns Approximation, WSDM 2018",
     .kind = FERRY_KIND_TRANSFER,
-    .spreads = true,
     .control = "shuffled-codebook",
     .needs = FERRY_NEED_RATINGS | FERRY_NEED_SOURCE,
     CODEBOOK_METHOD(mindtl_opts, mindtl_fits, mindtl_fit),

@@ -113,7 +113,7 @@ typedef struct codebook_options {
 
 /* What the descriptors of all of them have in common. */
 #define CODEBOOK_METHOD(table, its_fits, its_fit)                                          \
-    .goals = FERRY_RATE, FERRY_OPTIONS(table, codebook_options), .fits = its_fits,         \
-    .fit = its_fit, FERRY_RATING_MODEL
+    .goals = FERRY_RATE, .spreads = true, FERRY_OPTIONS(table, codebook_options),          \
+    .fits = its_fits, .fit = its_fit, FERRY_RATING_MODEL
 
 #endif

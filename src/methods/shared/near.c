@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "methods/shared/vb.h"
 
 void ferry_i_near_free(rating_near *m)
@@ -187,13 +188,16 @@ static void plain(const rating_near *m, int64_t u, int64_t j, double *f)
 typedef void (*neighbours_fn)(const rating_near *, int64_t, int64_t, const together *,
                               double *);
 
-/* Pairs by their row, so that a row's neighbours are found once. */
+/* Pairs by their row, so that a row's neighbours are found once. Rows are dealt to ranks, if there are some; nothing is
+ * added to the others. */
 static ferry_status ask_rows(ferry_ctx *ctx, const rating_near *m, const ferry_matrix *rows,
                              const ferry_matrix *back, int64_t n, const int64_t *row,
                              const int64_t *user, const int64_t *item, neighbours_fn fn,
                              double *f)
 {
     ferry_status st = FERRY_OK;
+    const bool split = ferry_i_ranks_split(ctx);
+    const int64_t ranks = split ? ctx->ranks->size : 1, rank = split ? ctx->ranks->rank : 0;
     int64_t *start = NULL, *order = NULL;
     together *t = NULL;
 
@@ -201,7 +205,7 @@ static ferry_status ask_rows(ferry_ctx *ctx, const rating_near *m, const ferry_m
     FERRY_NEW(ctx, order, n);
     FERRY_NEW(ctx, t, rows->rows);
     sort_pairs(n, row, rows->rows, start, order);
-    for (int64_t r = 0; r < rows->rows; r++) {
+    for (int64_t r = rank; r < rows->rows; r += ranks) {
         if (start[r] == start[r + 1]) continue;
         meet(rows, back, r, t);
         for (int64_t e = start[r]; e < start[r + 1]; e++)
@@ -218,11 +222,13 @@ ferry_status ferry_i_near_features(ferry_ctx *ctx, const rating_near *m, int64_t
                                    const int64_t *user, const int64_t *item, double *f)
 {
     memset(f, 0, (size_t)(n * NEAR_FEATURES) * sizeof *f);
+    FERRY_PASS(ask_rows(ctx, m, m->e.xt, m->e.x, n, item, user, item, by_items, f));
+    FERRY_PASS(ask_rows(ctx, m, m->e.x, m->e.xt, n, user, user, item, by_users, f));
+    FERRY_PASS(ferry_i_ranks_sum(ctx, n * NEAR_FEATURES, f)); /* each is one rank's */
     for (int64_t e = 0; e < n; e++)
         plain(m, user[e] < m->e.x->rows ? user[e] : -1,
               item[e] < m->e.x->cols ? item[e] : -1, f + e * NEAR_FEATURES);
-    FERRY_PASS(ask_rows(ctx, m, m->e.xt, m->e.x, n, item, user, item, by_items, f));
-    return ask_rows(ctx, m, m->e.x, m->e.xt, n, user, user, item, by_users, f);
+    return FERRY_OK;
 }
 
 ferry_status ferry_i_near_add(ferry_ctx *ctx, const rating_near *m, int64_t n,

@@ -13,7 +13,10 @@
  *      n / (n + 10), n how often they were rated together
  *
  * A rating then is what the model says and unit * <w, features>. C, D and S are never made
- * whole: a row of them stands for a moment, for an item or a user that is asked about. */
+ * whole: a row of them stands for a moment, for an item or a user that is asked about.
+ *
+ * With --engine mpi every rank has all residuals, since a neighbour may be anybody's, and all ask for the same pairs: the
+ * items and users asked about are dealt to ranks. */
 #ifndef FERRY_RATINGS_NEAR_H
 #define FERRY_RATINGS_NEAR_H
 

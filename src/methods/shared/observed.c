@@ -330,6 +330,20 @@ done:
     return st;
 }
 
+ferry_status ferry_i_observed_whole(ferry_ctx *ctx, const observed *o, observed *out)
+{
+    *out = (observed){0};
+    if (!o->users) {
+        out->x = ferry_i_matrix_ref(o->x);
+        out->xt = ferry_i_matrix_ref(o->xt);
+        return FERRY_OK;
+    }
+    ferry_status st = ferry_i_matrix_collect(ctx, o->x, &out->x);
+    if (st == FERRY_OK) st = ferry_i_matrix_transpose(ctx, out->x, &out->xt);
+    if (st != FERRY_OK) ferry_i_observed_clear(out);
+    return st;
+}
+
 void ferry_i_observed_clear(observed *o)
 {
     ferry_i_matrix_free(o->x);

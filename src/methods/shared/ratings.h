@@ -41,6 +41,8 @@ ferry_status ferry_i_observed_with(ferry_ctx *ctx, const observed *o, const doub
 /* The ratings whose fold of[e] is another than `without`. */
 ferry_status ferry_i_observed_part(ferry_ctx *ctx, const observed *o, const uint8_t *of,
                                    uint8_t without, observed *out);
+/* All ratings in one place, on every rank; without ranks those of o, shared. */
+ferry_status ferry_i_observed_whole(ferry_ctx *ctx, const observed *o, observed *out);
 void ferry_i_observed_clear(observed *o);
 /* Ratings of all ranks. */
 int64_t ferry_i_observed_count(const observed *o);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "learn/nnls.h"
 
 enum { K = NEAR_FEATURES };
@@ -68,6 +69,29 @@ static void add_up(const pairs *p, span s, const double *w0, double times, doubl
 }
 
 /* ---- the target ---- */
+
+/* One array of a number of bytes for each rating: of this rank's, then of all. */
+static ferry_status collect(ferry_ctx *ctx, int64_t n, size_t size, void **each)
+{
+    int64_t from = 0, all = 0;
+    void *out = NULL;
+
+    FERRY_PASS(ferry_i_ranks_collect(ctx, n, size, *each, &from, &all, &out));
+    ferry_i_free(*each);
+    *each = out;
+    return FERRY_OK;
+}
+
+/* x <- the ratings of all ranks, and what mf says of them likewise: from here on all do the same, but for the features
+ * (near.h). */
+static ferry_status bring_together(ferry_ctx *ctx, const observed *own, mf_held *held,
+                                   observed *x)
+{
+    FERRY_PASS(ferry_i_observed_whole(ctx, own, x));
+    if (!own->users) return FERRY_OK;
+    FERRY_PASS(collect(ctx, own->x->nnz, sizeof *held->fold, (void **)&held->fold));
+    return collect(ctx, own->x->nnz, sizeof *held->rest, (void **)&held->rest);
+}
 
 /* The features of ratings that were held out, each from the ratings that were not. */
 static ferry_status held_out(ferry_ctx *ctx, const observed *x, const mf_held *held,
@@ -208,25 +232,28 @@ ferry_status ferry_i_stack(ferry_ctx *ctx, const rating_data *d, stack_sources *
         "popularity",     "slope-popularity", "slope-level", "level-product",
         "items-together", "users-together",   "items-alike"};
     ferry_status st = FERRY_OK;
+    observed x = {0};
     mf_held held = {0};
     pairs p = {0};
     double w[K] = {0};
 
     FERRY_TRY(ferry_i_mf_vb(ctx, d, 0, 10, out, &held, rep));
-    FERRY_TRY(held_out(ctx, &d->x, &held, &p));
+    FERRY_TRY(bring_together(ctx, &d->x, &held, &x));
+    FERRY_TRY(held_out(ctx, &x, &held, &p));
     if (p.n > 0 && s->n > 0) weigh_sources(&p, whole(&p), s, w);
     if (p.n > 0) {
         double sure = 0;
-        FERRY_TRY(trust(ctx, &d->x, &p, s, &sure));
+        FERRY_TRY(trust(ctx, &x, &p, s, &sure));
         own_weights(&p, whole(&p), s->n > 0, w);
         for (int k = 0; k < K; k++)
             w[k] *= sure;
         ferry_i_diag_real(ctx, "trust", sure);
     }
-    FERRY_TRY(ferry_i_near_new(ctx, &d->x, &(*out)->near, NULL));
+    FERRY_TRY(ferry_i_near_new(ctx, &x, &(*out)->near, NULL));
     memcpy((*out)->near->w, w, sizeof w);
     ferry_i_diag_named(ctx, "neighbours", K, names, w);
 done:
+    ferry_i_observed_clear(&x);
     pairs_clear(&p);
     ferry_i_mf_held_clear(&held);
     return st;
