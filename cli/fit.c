@@ -50,23 +50,22 @@ static ferry_status choose(cli *c, const ferry_task *task, ferry_opts *opts,
     return st;
 }
 
+enum { ROOM = 512 };
+
 /* What the method could learn from: "9 of the 300 labels of target". */
-static void say_labels(const cli *c, const ferry_task *all, const ferry_task *seen,
-                       const char *method, double seconds)
+static void list_labels(const ferry_task *all, const ferry_task *seen, char text[ROOM])
 {
-    char text[512] = "";
     size_t n = 0;
 
-    for (int64_t i = 0; i < ferry_task_domain_count(seen) && n < sizeof text; i++) {
+    (void)snprintf(text, ROOM, "no labels");
+    for (int64_t i = 0; i < ferry_task_domain_count(seen) && n < ROOM; i++) {
         const ferry_domain *d = ferry_task_domain_at(seen, i);
         const int64_t had = ferry_domain_labels(ferry_task_domain_at(all, i));
         if (had == 0) continue;
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%lld of the %lld labels of %s",
+        n += (size_t)snprintf(text + n, ROOM - n, "%s%lld of the %lld labels of %s",
                               n > 0 ? ", " : "", (long long)ferry_domain_labels(d),
                               (long long)had, ferry_domain_name(d));
     }
-    cli_note(c, "%s is in %s after %.2f s; it could see %s", method, c->value[KEY_OUT],
-             seconds, n > 0 ? text : "no labels");
 }
 
 /* The guard's method with its options; those set in the call come on top. */
@@ -96,7 +95,7 @@ int cli_fit(cli *c)
     ferry_model *model = NULL;
     ferry_fit_info info = {.size = sizeof info};
     const char *method = NULL;
-    char *taken = NULL;
+    char *taken = NULL, labels[ROOM] = "";
     uint64_t seed = 0;
 
     if (!c->value[KEY_METHOD] == !c->value[KEY_GUARD])
@@ -112,6 +111,8 @@ int cli_fit(cli *c)
     if (st == FERRY_OK) st = ferry_task_seed(c->ctx, task, &seed);
     if (st == FERRY_OK) ferry_ctx_set_seed(c->ctx, seed);
     if (st == FERRY_OK) st = ferry_task_visible(c->ctx, task, 0, &seen);
+    if (st == FERRY_OK) list_labels(task, seen, labels);
+    ferry_task_free(seen); /* the fit makes its own */
     cli_ask_before_stopping();
     if (st == FERRY_OK && c->value[KEY_GUARD]) {
         st = take(c, task, opts, &taken);
@@ -119,11 +120,12 @@ int cli_fit(cli *c)
     }
     if (st == FERRY_OK) st = ferry_fit(c->ctx, task, method, opts, &model, &info);
     if (st == FERRY_OK) st = ferry_model_save(c->ctx, model, c->value[KEY_OUT]);
-    if (st == FERRY_OK) say_labels(c, task, seen, method, info.seconds);
+    if (st == FERRY_OK)
+        cli_note(c, "%s is in %s after %.2f s; it could see %s", method, c->value[KEY_OUT],
+                 info.seconds, labels);
     const int code = st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
     free(taken);
     ferry_model_free(model);
-    ferry_task_free(seen);
     ferry_task_free(task);
     ferry_opts_free(opts);
     ferry_opts_free(sets);

@@ -100,6 +100,10 @@ typedef struct ferry_ratings {
     bool ranged; /* lo and hi were given */
     /* where pairs repeated: all as they were given, each by its place among the n; else NULL */
     int64_t lines, *line;
+    struct ferry_ratings *
+        of; /* whose arrays and ids they are where they are the same ones, kept alive; or NULL */
+    struct ferry_held *held; /* the file that the arrays lie in, or NULL */
+    _Atomic int refs;
 } ferry_ratings;
 
 /* Rows of two views known to be the same thing: instance ids left[i] of one domain,
@@ -184,7 +188,15 @@ const ferry_view *ferry_i_domain_view(const ferry_domain *d,
 ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *users,
                                  const ferry_ids *items,
                                  ferry_ratings **out); /* ids copied */
-/* Everything is new, users and items too. */
+/* Arrays that lie in *held, which is taken over. Nothing writes to them. */
+ferry_status ferry_i_ratings_lent(ferry_ctx *ctx, int64_t n, const int32_t *user,
+                                  const int32_t *item, const double *value,
+                                  const ferry_ids *users, const ferry_ids *items,
+                                  struct ferry_held **held, ferry_ratings **out);
+/* The same ratings, shared with r; only the range is its own. */
+ferry_status ferry_i_ratings_share(ferry_ctx *ctx, const ferry_ratings *r,
+                                   ferry_ratings **out);
+/* Values of its own, to be changed; users, items and who rated what are shared with r. */
 ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
                                   ferry_ratings **out);
 /* Of repeated (user, item) pairs keep the last, note in `line` what was given, and set lo, hi unless
@@ -194,7 +206,9 @@ ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r);
 void ferry_i_ratings_tell(ferry_ctx *ctx, const ferry_domain *d);
 /* lo and hi from the values that are there, unless they were given. */
 void ferry_i_ratings_range(ferry_ratings *r);
-void ferry_i_ratings_free(ferry_ratings *r);
+/* No entries any more; users, items and range stay. */
+void ferry_i_ratings_forget(ferry_ratings *r);
+void ferry_i_ratings_free(ferry_ratings *r); /* one owner less */
 
 /* How features of view b line up with those of view a. map (b's columns; new memory for
  * ferry_i_free) gives a's column or -1. By name when both have names, else by number when

@@ -249,25 +249,20 @@ done:
     return st;
 }
 
-/* r <- the arrays; users and items must be there. */
-static ferry_status take_ratings(ferry_ctx *ctx, const int32_t *user, const int32_t *item,
-                                 const double *value, const double *range, ferry_ratings *r)
+/* Users and items must be there, values within the range that is given. */
+static ferry_status check_ratings(ferry_ctx *ctx, const double *range, ferry_ratings *r)
 {
     ferry_status st = FERRY_OK;
     const int64_t users = ferry_i_ids_count(r->users), items = ferry_i_ids_count(r->items);
 
     for (int64_t e = 0; e < r->n; e++) {
-        FERRY_NEED(ctx, user[e] >= 0 && user[e] < users && item[e] >= 0 && item[e] < items,
-                   FERRY_EDATA,
+        const int32_t i = r->user[e], j = r->item[e];
+        FERRY_NEED(ctx, i >= 0 && i < users && j >= 0 && j < items, FERRY_EDATA,
                    "rating %lld is of user %d and item %d, but there are %lld and %lld",
-                   (long long)e + 1, (int)user[e], (int)item[e], (long long)users,
-                   (long long)items);
-        r->user[e] = user[e];
-        r->item[e] = item[e];
-        r->value[e] = value[e];
-        FERRY_NEED(ctx, !range || !(value[e] < range[0] || value[e] > range[1]),
+                   (long long)e + 1, (int)i, (int)j, (long long)users, (long long)items);
+        FERRY_NEED(ctx, !range || !(r->value[e] < range[0] || r->value[e] > range[1]),
                    FERRY_EDATA, "rating %lld is %g, but the range is %g..%g",
-                   (long long)e + 1, value[e], range[0], range[1]);
+                   (long long)e + 1, r->value[e], range[0], range[1]);
     }
     r->ranged = range != NULL;
     if (range) r->lo = range[0];
@@ -277,8 +272,9 @@ done:
     return st;
 }
 
-/* Ratings are copied: a domain sorts out those that repeat. */
-static ferry_status read_ratings(ferry_ctx *ctx, const opened *f, ferry_ratings **out)
+/* They stay where they are; ids alone are copied. */
+static ferry_status read_ratings(ferry_ctx *ctx, const opened *f, ferry_held **held,
+                                 ferry_ratings **out)
 {
     ferry_status st = FERRY_OK;
     const void *user = NULL, *item_of = NULL, *value = NULL, *range = NULL;
@@ -302,8 +298,9 @@ static ferry_status read_ratings(ferry_ctx *ctx, const opened *f, ferry_ratings 
                !range || (two[0] == 2 && isfinite(ends[0]) && isfinite(ends[1]) &&
                           ends[0] < ends[1]),
                FERRY_EDATA, "ratings.range: expected two numbers, the least first");
-    FERRY_TRY(ferry_i_ratings_new(ctx, values[0], users, items, out));
-    FERRY_TRY(take_ratings(ctx, user, item_of, value, ends, *out));
+    FERRY_TRY(ferry_i_ratings_lent(ctx, values[0], user, item_of, value, users, items, held,
+                                   out));
+    FERRY_TRY(check_ratings(ctx, ends, *out));
 done:
     ferry_i_ids_free(users);
     ferry_i_ids_free(items);
@@ -340,7 +337,7 @@ static ferry_status read_fdata(ferry_ctx *ctx, const ferry_input *in, const char
     /* whoever takes either gets the one that is there */
     if (as == FERRY_DATA_RATINGS || json_object_get(f.root, "ratings.value")) {
         d->kind = FERRY_DATA_RATINGS;
-        FERRY_TRY(read_ratings(ctx, &f, &d->ratings));
+        FERRY_TRY(read_ratings(ctx, &f, &held, &d->ratings));
     } else {
         FERRY_TRY(read_view(ctx, &f, &held, d));
     }

@@ -478,7 +478,7 @@ ferry_status ferry_domain_add_data(ferry_ctx *ctx, ferry_domain *d, const char *
     case FERRY_DATA_GRAPH: return add_graph_data(ctx, d, name, data);
     case FERRY_DATA_LABELS: return set_labels(ctx, d, data->ids, data->labels);
     case FERRY_DATA_RATINGS:
-        FERRY_TRY(ferry_i_ratings_copy(ctx, data->ratings, &r));
+        FERRY_TRY(ferry_i_ratings_share(ctx, data->ratings, &r));
         return set_ratings(ctx, d, r);
     case FERRY_DATA_LISTING: break;
     }

@@ -404,6 +404,7 @@ ferry_status ferry_fit(ferry_ctx *ctx, const ferry_task *task, const char *metho
     if (task->text) {
         FERRY_TRY(ferry_task_seed(ctx, task, &ctx->seed));
         FERRY_TRY(ferry_task_visible(ctx, task, 0, &seen));
+        seen->passing = true;
     }
     FERRY_TRY(ferry_i_fit(ctx, seen ? seen : task, found, opts, out, &full));
     full.size = size;

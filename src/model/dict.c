@@ -107,6 +107,14 @@ ferry_status ferry_i_dict_put_ints(ferry_ctx *ctx, ferry_dict *dict, const char 
     return put_vector(ctx, dict, name, DICT_I64, n, data);
 }
 
+ferry_status ferry_i_dict_lend_ints(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                                    int64_t n, const int64_t *data)
+{
+    return ferry_i_dict_add(
+        ctx, dict, name,
+        &(dict_tensor){.type = DICT_I64, .dims = 1, .rows = n, .cols = 1, .data = data});
+}
+
 ferry_status ferry_i_dict_put_bytes(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                                     int64_t n, const uint8_t *data)
 {

@@ -25,6 +25,9 @@ ferry_status ferry_i_dict_put_reals(ferry_ctx *ctx, ferry_dict *dict, const char
                                     int64_t rows, int64_t cols, const double *data);
 ferry_status ferry_i_dict_put_ints(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                                    int64_t n, const int64_t *data);
+/* Not a copy: data must outlive the dict. */
+ferry_status ferry_i_dict_lend_ints(ferry_ctx *ctx, ferry_dict *dict, const char *name,
+                                    int64_t n, const int64_t *data);
 ferry_status ferry_i_dict_put_bytes(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                                     int64_t n, const uint8_t *data);
 ferry_status ferry_i_dict_put_text(ferry_ctx *ctx, ferry_dict *dict, const char *name,

@@ -232,6 +232,7 @@ ferry_status ferry_i_task_resolved(ferry_ctx *ctx, const ferry_task *task, ferry
     for (int64_t i = 0; i < task->n_domains; i++)
         FERRY_TRY(ferry_task_add_domain(ctx, t, ferry_i_domain_ref(task->domains[i])));
     FERRY_TRY(ferry_i_task_resolve(ctx, t));
+    t->passing = task->passing;
     FERRY_MOVE(*out, t);
 done:
     ferry_task_free(t);

@@ -44,27 +44,76 @@ done:
     return st;
 }
 
-/* Stable counting sort of `in` by the id of key[in[.]]. */
-static ferry_status sort_by_key(ferry_ctx *ctx, const ferry_ids *ids, const int32_t *key,
-                                int64_t n, const int64_t *in, int64_t *out)
+/* place[i]: where id number i stands by strcmp. */
+static ferry_status places_by_id(ferry_ctx *ctx, const ferry_ids *ids, int64_t **out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t m = ferry_i_ids_count(ids);
-    int64_t *order = NULL, *next = ferry_i_calloc(m + 1, sizeof *next), sum = 0;
+    const int64_t n = ferry_i_ids_count(ids);
+    int64_t *order = NULL, *place = NULL;
 
-    FERRY_HAVE(ctx, next);
+    FERRY_NEW(ctx, place, n);
     FERRY_TRY(order_by_id(ctx, ids, &order));
-    for (int64_t e = 0; e < n; e++)
-        next[key[in[e]]]++;
-    for (int64_t k = 0; k < m; k++) {
-        const int64_t count = next[order[k]];
-        next[order[k]] = sum;
-        sum += count;
-    }
-    for (int64_t e = 0; e < n; e++)
-        out[next[key[in[e]]]++] = in[e];
+    for (int64_t k = 0; k < n; k++)
+        place[order[k]] = k;
+    FERRY_MOVE(*out, place);
 done:
-    FERRY_FREE(order, next);
+    FERRY_FREE(order, place);
+    return st;
+}
+
+/* A rating of a user: the place of its item, and its number. */
+typedef struct rated {
+    int64_t place, entry;
+} rated;
+
+/* Shell's: mostly a hundred or so at a time, millions of times, which takes qsort longer than all else that a split
+ * does. */
+static void sort_rated(int64_t n, rated *list)
+{
+    int64_t gap = 1;
+
+    while (gap < n / 3)
+        gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (int64_t i = gap; i < n; i++) {
+            const rated one = list[i];
+            int64_t to = i;
+            for (; to >= gap && list[to - gap].place > one.place; to -= gap)
+                list[to] = list[to - gap];
+            list[to] = one;
+        }
+}
+
+/* order <- the ratings that have a value, by the id of the user, then of the item. Counted by users, then each user's sorted: a pair is there once, and a second array of this length would be as large as all values. */
+static ferry_status order_ratings(ferry_ctx *ctx, const ferry_ratings *r, int64_t *order)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t users = ferry_i_ids_count(r->users);
+    int64_t *user = NULL, *item = NULL, *start = NULL, most = 0;
+    rated *list = NULL;
+
+    FERRY_TRY(places_by_id(ctx, r->users, &user));
+    FERRY_TRY(places_by_id(ctx, r->items, &item));
+    FERRY_NEW(ctx, start, users + 2);
+    for (int64_t e = 0; e < r->n; e++)
+        if (!isnan(r->value[e])) start[user[r->user[e]] + 2]++;
+    for (int64_t k = 0; k < users; k++) {
+        most = start[k + 2] > most ? start[k + 2] : most;
+        start[k + 2] += start[k + 1];
+    }
+    FERRY_NEW(ctx, list, most);
+    for (int64_t e = 0; e < r->n; e++) /* start[k + 1] becomes the end of user k */
+        if (!isnan(r->value[e])) order[start[user[r->user[e]] + 1]++] = e;
+    for (int64_t k = 0; k < users; k++) {
+        const int64_t from = start[k], count = start[k + 1] - from;
+        for (int64_t i = 0; i < count; i++)
+            list[i] = (rated){item[r->item[order[from + i]]], order[from + i]};
+        sort_rated(count, list);
+        for (int64_t i = 0; i < count; i++)
+            order[from + i] = list[i].entry;
+    }
+done:
+    FERRY_FREE(user, item, start, list);
     return st;
 }
 
@@ -326,29 +375,35 @@ static ferry_status hide_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rn
     ferry_status st = FERRY_OK;
     const ferry_ratings *all = d->ratings;
     ferry_ratings *r = NULL;
-    int64_t *a = ferry_i_calloc(all->n, sizeof *a), *b = ferry_i_calloc(all->n, sizeof *b);
-    int64_t n = 0, count = 0;
+    int64_t *order = NULL, n = 0, count = 0;
+    uint8_t *hide = NULL;
 
-    FERRY_HAVE(ctx, a && b);
     FERRY_NEED(ctx, d->seen.kind <= FERRY_SEEN_FRACTION, FERRY_EDATA,
                "domain '%s': labelled: ratings take a count or a fraction", d->name);
     for (int64_t e = 0; e < all->n; e++)
-        if (!isnan(all->value[e])) a[n++] = e;
-    FERRY_TRY(sort_by_key(ctx, all->items, all->item, n, a, b));
-    FERRY_TRY(sort_by_key(ctx, all->users, all->user, n, b, a));
+        n += !isnan(all->value[e]);
     if (d->seen.kind != FERRY_SEEN_NONE) FERRY_TRY(how_many(ctx, d, n, "ratings", &count));
-    ferry_i_rng_shuffle(rng, n, a);
-    ferry_i_free(b); /* room for the copy */
-    b = NULL;
-    FERRY_TRY(ferry_i_ratings_copy(ctx, all, &r));
+    if (count == n) { /* all may be seen */
+        *out = ferry_i_domain_ref((ferry_domain *)d);
+        goto done;
+    }
+    FERRY_NEW(ctx, order, all->n);
+    FERRY_TRY(order_ratings(ctx, all, order));
+    ferry_i_rng_shuffle(rng, n, order);
+    FERRY_NEW(ctx, hide, all->n);
     for (int64_t i = count; i < n; i++)
-        r->value[a[i]] = NAN;
+        hide[order[i]] = 1;
+    ferry_i_free(order); /* room for the copy */
+    order = NULL;
+    FERRY_TRY(ferry_i_ratings_copy(ctx, all, &r));
+    for (int64_t e = 0; e < r->n; e++)
+        if (hide[e]) r->value[e] = NAN;
     ferry_i_ratings_range(r);
     st = ferry_i_domain_with_ratings(ctx, d, r, out);
     r = NULL;
 done:
     ferry_i_ratings_free(r);
-    FERRY_FREE(a, b);
+    FERRY_FREE(order, hide);
     return st;
 }
 

@@ -40,6 +40,8 @@ struct ferry_task {
      * NULL for a task that a program made. */
     char *file, *text;
     ferry_opts *sets;
+    /* Made for one fit, and nobody looks at it after that: a method may let go of the ratings that it has taken. */
+    bool passing;
 };
 
 /* Bring all domains' labels to the goal's kind and one numbering. Classes are those that

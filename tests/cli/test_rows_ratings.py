@@ -51,6 +51,16 @@ def test_rank_without_users(folder):
         check(folder, task, data, (4,), *words)
 
 
+def test_many_ratings(folder):
+    """More than ranks send each other at a time."""
+    mpirun()
+    lines = [f"u{u},i{i},{1 + (u * 7 + i * 3 + u * i % 11) % 5}" for u in range(1500) for i in range(500) if (u * 3 + i) % 5]
+    data = write(folder, "many.csv", "user,item,rating\n" + "\n".join(lines) + "\n")
+    task = write(folder, "many.yaml", "task: many\ngoal: rate\ndomains:\n"
+                 "  - {name: books, role: target, ratings: many.csv, labelled: 0.99}\n")
+    check(folder, task, data, (2, 3), "bias")
+
+
 def test_evaluated(folder):
     mpirun()
     task, _ = ratings_task(folder, repeats=2)

@@ -309,7 +309,15 @@ static void test_ratings(void **state)
             assert_int_equal(b->ranged, k);
             assert_close(b->lo, k ? 0 : 3, 0);
             assert_close(b->hi, k ? 5 : 4, 0);
+            /* a domain has them where they lie, and keeps the map */
+            ferry_domain *domain = NULL;
+            const double *where = b->value;
+            assert_ok(ctx, ferry_domain_new(ctx, "d", FERRY_TARGET, &domain));
+            assert_ok(ctx, ferry_domain_add_data(ctx, domain, NULL, again));
             ferry_data_free(again);
+            assert_ptr_equal(domain->ratings->value, where);
+            assert_true(where[2] == 4);
+            ferry_domain_free(domain);
         }
         assert_fails(
             ctx, ferry_i_read_as(ctx, tmp_path("r.fdata"), NULL, FERRY_DATA_VIEW, &again),

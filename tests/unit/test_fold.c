@@ -409,14 +409,14 @@ static void test_broken(void **state)
         if (step == 5) s->pu->k--;
         assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
         assert_ok(ctx, ferry_i_method_save(ctx, ferry_i_method_find("mf"), s, dict));
-        s->start[1] = first;
-        s->item[0] = item;
-        s->part[0] = part;
-        if (step == 5) s->pu->k++;
         assert_fails(ctx, ferry_i_method_load(ctx, ferry_i_method_find("mf"), dict, &out),
                      FERRY_EDATA, want[step]);
         assert_null(out);
         ferry_i_dict_free(dict);
+        s->start[1] = first;
+        s->item[0] = item;
+        s->part[0] = part;
+        if (step == 5) s->pu->k++;
     }
     ferry_model_free(m);
     ferry_task_free(task);

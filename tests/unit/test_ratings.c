@@ -593,6 +593,137 @@ static void test_stopping(void **state)
     ferry_task_free(task);
 }
 
+/* ---- ratings that share their arrays ---- */
+
+/* Values of a copy are its own, the rest is shared, and it outlives what it was made of. */
+static void test_copies(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_ratings *r = NULL, *copy = NULL, *same = NULL;
+
+    assert_ok(ctx, ferry_i_ratings_new(ctx, 3, NULL, NULL, &r));
+    for (int i = 0; i < 3; i++) {
+        r->user[i] = (int32_t)ferry_i_ids_add(r->users, i > 0 ? "v" : "u", NULL);
+        r->item[i] = 0;
+        r->value[i] = 1 + i;
+    }
+    assert_int_equal(ferry_i_ids_add(r->items, "i", NULL), 0);
+    assert_ok(ctx, ferry_i_ratings_copy(ctx, r, &copy));
+    assert_ok(ctx, ferry_i_ratings_share(ctx, r, &same));
+    assert_ptr_equal(copy->user, r->user);
+    assert_ptr_equal(same->value, r->value);
+    copy->value[0] = NAN;
+    assert_close(r->value[0], 1, 0);
+    /* one pair goes, from the one that was asked alone */
+    assert_ok(ctx, ferry_i_ratings_tidy(ctx, same));
+    assert_int_equal(same->lines, 3);
+    assert_int_equal(same->n, 2);
+    assert_close(same->value[1], 3, 0);
+    assert_int_equal(r->n, 3);
+    assert_close(r->value[1], 2, 0);
+    ferry_i_ratings_free(r);
+    assert_close(copy->value[2], 3, 0);
+    assert_int_equal(copy->user[2], 1);
+    assert_string_equal(ferry_i_ids_at(copy->items, 0), "i");
+    ferry_i_ratings_forget(copy);
+    assert_int_equal(copy->n, 0);
+    ferry_i_ratings_free(copy);
+    assert_close(same->value[0], 1, 0);
+    ferry_i_ratings_free(same);
+}
+
+static ferry_status copy_and_tidy(ferry_ctx *ctx, void *arg)
+{
+    ferry_ratings *copy = NULL, *same = NULL;
+    ferry_status st = ferry_i_ratings_copy(ctx, arg, &copy);
+
+    if (st == FERRY_OK) st = ferry_i_ratings_share(ctx, arg, &same);
+    if (st == FERRY_OK) st = ferry_i_ratings_tidy(ctx, same);
+    if (st == FERRY_OK) assert_int_equal(same->n, 1);
+    ferry_i_ratings_free(copy);
+    ferry_i_ratings_free(same);
+    return st;
+}
+
+static void test_copies_no_memory(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_ratings *r = NULL;
+
+    assert_ok(ctx, ferry_i_ratings_new(ctx, 2, NULL, NULL, &r)); /* twice the same pair */
+    each_allocation_fails(ctx, copy_and_tidy, r);
+    ferry_i_ratings_free(r);
+}
+
+/* More ratings than are looked at in one pass, of a user with many, some with few and some with none. */
+static void test_tidy_many(void **state)
+{
+    enum { MANY = 2300000, USERS = 40, ITEMS = 60000 };
+    ferry_ctx *ctx = *state;
+    ferry_ratings *r = NULL;
+    int64_t at = 0, kept = 0;
+    int32_t *last = ferry_i_calloc((int64_t)USERS * ITEMS, sizeof *last);
+    int32_t *pair = ferry_i_calloc(MANY, sizeof *pair); /* as given */
+    ferry_rng rng;
+
+    ferry_i_rng_for(ctx, &rng, "test");
+    assert_ok(ctx, ferry_i_ratings_new(ctx, MANY, NULL, NULL, &r));
+    for (int32_t e = 0; e < MANY; e++) {
+        const int32_t u = (int32_t)ferry_i_rng_below(&rng, 2 * USERS);
+        r->user[e] = u >= USERS ? 7 : u == 9 ? 10 : u;
+        r->item[e] = (int32_t)ferry_i_rng_below(&rng, ITEMS);
+        r->value[e] = e;
+        pair[e] = r->user[e] * ITEMS + r->item[e];
+        last[pair[e]] = e + 1;
+    }
+    for (int64_t k = 0; k < (int64_t)USERS * ITEMS; k++)
+        kept += last[k] > 0;
+    assert_ok(ctx, ferry_i_ratings_tidy(ctx, r));
+    assert_int_equal(r->n, kept);
+    assert_int_equal(r->lines, MANY);
+    for (int32_t e = 0; e < MANY; e++) /* each line leads to the one that stayed */
+        assert_int_equal((int64_t)r->value[r->line[e]], last[pair[e]] - 1);
+    for (int64_t e = 0; e < r->n; e++) {
+        const int64_t was = (int64_t)r->value[e];
+        assert_true(was >= at);
+        assert_int_equal(last[r->user[e] * ITEMS + r->item[e]], was + 1);
+        at = was + 1;
+    }
+    assert_close(r->hi, MANY - 1, 0);
+    ferry_i_ratings_free(r);
+    FERRY_FREE(last, pair);
+}
+
+/* A fit lets go of the ratings that were hidden for it, never of the task's own: a second one is the same. */
+static void test_fits_again(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *const labelled[] = {"0.5", "1.0"};
+    char text[256];
+
+    (void)tmp_file("r.csv", "user,item,rating\na,x,1\na,y,5\nb,x,2\nb,y,4\na,x,3\nc,y,1\n",
+                   -1);
+    for (int i = 0; i < 2; i++) {
+        ferry_task *task = NULL;
+        ferry_model *one = NULL, *two = NULL;
+        (void)snprintf(text, sizeof text,
+                       "task: t\ngoal: rate\ndomains:\n  - {name: d, role: target, "
+                       "ratings: r.csv, labelled: %s}\n",
+                       labelled[i]);
+        assert_ok(ctx, ferry_task_load(ctx, tmp_file("t.yaml", text, -1), NULL, &task));
+        assert_ok(ctx, ferry_fit(ctx, task, "bias", NULL, &one, NULL));
+        assert_ok(ctx, ferry_fit(ctx, task, "bias", NULL, &two, NULL));
+        const rating_model *a = one->state, *b = two->state;
+        assert_int_equal(a->start[3], i == 0 ? 3 : 5); /* one of the six is rated again */
+        assert_memory_equal(a->start, b->start, 4 * sizeof *a->start);
+        assert_memory_equal(a->a, b->a, 3 * sizeof *a->a);
+        assert_int_equal(ferry_domain_labels(ferry_task_domain_at(task, 0)), 5);
+        ferry_model_free(one);
+        ferry_model_free(two);
+        ferry_task_free(task);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
 
 int main(void)
@@ -614,6 +745,10 @@ int main(void)
         TEST(test_one_rating),
         TEST(test_no_memory),
         TEST(test_stopping),
+        TEST(test_copies),
+        TEST(test_copies_no_memory),
+        TEST(test_tidy_many),
+        TEST(test_fits_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

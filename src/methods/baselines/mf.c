@@ -241,6 +241,7 @@ static ferry_status fit_ridge(ferry_ctx *ctx, rating_data *d, const mf_options *
     FERRY_TRY(ferry_i_bias(ctx, &d->x, opt->bias, 10, &m->mu, m->a, m->b));
     ferry_i_bias_residuals(ctx, &d->x, m->mu, m->a, m->b, d->x.x->value);
     FERRY_TRY(ferry_i_observed_with(ctx, &d->x, d->x.x->value, &e));
+    ferry_i_observed_clear(&d->x);
     FERRY_TRY(sweeps(ctx, opt, &e, m, rep));
     m->shrink_a = m->shrink_b = opt->bias;
     m->ridge = opt->lambda;

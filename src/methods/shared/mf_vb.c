@@ -333,7 +333,7 @@ static ferry_status biases_of(ferry_ctx *ctx, const vb_fit *f, vb_fit *out)
 
 /* Variances are learnt from the second sweep on: with so many ratings a start that is far off
  * does not mislead them, and unneeded factors die sooner. */
-ferry_status ferry_i_mf_vb_diagonal(ferry_ctx *ctx, const rating_data *d, int64_t rank,
+ferry_status ferry_i_mf_vb_diagonal(ferry_ctx *ctx, rating_data *d, int64_t rank,
                                     int64_t sweeps, rating_model **out, ferry_fit_info *rep)
 {
     ferry_status st = FERRY_OK;
@@ -347,6 +347,7 @@ ferry_status ferry_i_mf_vb_diagonal(ferry_ctx *ctx, const rating_data *d, int64_
               .w = {1}};
 
     FERRY_TRY(one_fit(ctx, &d->x, rank, &k, &k.with[0]));
+    ferry_i_observed_forget(&d->x); /* room for the model */
     FERRY_TRY(biases_of(ctx, &k.with[0], &k.base));
     FERRY_TRY(make_model(ctx, &k, d->r, out));
     tell(ctx, &k);

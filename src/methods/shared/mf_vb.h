@@ -17,8 +17,8 @@ void ferry_i_mf_held_clear(mf_held *h);
 ferry_status ferry_i_mf_vb(ferry_ctx *ctx, const rating_data *d, int64_t rank,
                            int64_t sweeps, rating_model **out, mf_held *keep,
                            ferry_fit_info *rep);
-/* One rank with diagonal covariances, nothing held out: for millions of ratings. */
-ferry_status ferry_i_mf_vb_diagonal(ferry_ctx *ctx, const rating_data *d, int64_t rank,
+/* One rank with diagonal covariances, nothing held out: for millions of ratings. Of d only who rated what is left. */
+ferry_status ferry_i_mf_vb_diagonal(ferry_ctx *ctx, rating_data *d, int64_t rank,
                                     int64_t sweeps, rating_model **out,
                                     ferry_fit_info *rep);
 

@@ -102,101 +102,161 @@ done:
     return st;
 }
 
-/* What ranks send each other for xt: of each, where its rows begin, and its entries. */
+/* A rating on its way to the rank that has its item. */
+typedef struct moved {
+    int32_t user, item;
+    double value;
+} moved;
+
+/* Ratings that are under way at the same time, to all ranks together and from all. */
+enum { UNDER_WAY = 1 << 18 };
+
+/* Where the ratings for one rank have got to: those of this rank's users, in their order. */
+typedef struct walk {
+    int64_t row, at, sent, all;
+} walk;
+
+/* xt of this rank's items from all ranks' x. */
 typedef struct turning {
-    int64_t ranks, *n_out, *n_in;
+    int64_t ranks, first, items; /* this rank's items */
+    int64_t *count;              /* ranks x items: ratings of an item that a rank has */
+    int64_t *next;               /* ranks x items: where the next of them goes in xt */
+    int64_t *got, *n_in, *n_out; /* ranks */
+    walk *to;                    /* ranks */
+    moved *room;                 /* 2 x ranks x piece: out, in */
+    int64_t piece;
     const void **out;
     void **in;
-    int64_t *entries,
-        *start; /* a rank's entries; starts of this rank's items, ranks x (items + 1) */
-    int32_t *index;
-    double *value;
+    ferry_matrix *xt;
 } turning;
 
 static void turning_clear(turning *t)
 {
-    FERRY_FREE(t->n_out, t->n_in, t->out, t->in, t->entries, t->start, t->index, t->value);
+    FERRY_FREE(t->count, t->next, t->got, t->n_in, t->n_out, t->to, t->room, t->out, t->in);
+    ferry_i_matrix_free(t->xt);
 }
 
-/* Something of every rank's items, `size` bytes for each of count(rank) things, behind each other in `to`. */
-static ferry_status trade_parts(ferry_ctx *ctx, const observed *o, const ferry_matrix *mine,
-                                size_t size, const void *from, turning *t, void *to)
+static ferry_status turning_new(ferry_ctx *ctx, const observed *o, turning *t)
 {
-    char *next = to;
+    ferry_status st = FERRY_OK;
+    const int64_t ranks = ctx->ranks->size;
 
-    for (int64_t r = 0; r < t->ranks; r++) {
-        const int64_t begin = mine->start[o->items[r]], end = mine->start[o->items[r + 1]];
-        t->out[r] = (const char *)from + begin * (int64_t)size;
-        t->n_out[r] = (end - begin) * (int64_t)size;
-        t->in[r] = next;
-        t->n_in[r] = t->entries[r] * (int64_t)size;
-        next += t->n_in[r];
-    }
-    return ferry_i_ranks_trade(ctx, t->out, t->n_out, t->in, t->n_in);
+    t->ranks = ranks;
+    t->first = ferry_i_observed_item(ctx, o);
+    t->items = o->items[ctx->ranks->rank + 1] - t->first;
+    t->piece = UNDER_WAY / ranks > 1024 ? UNDER_WAY / ranks : 1024;
+    FERRY_NEW(ctx, t->count, ranks * t->items);
+    FERRY_NEW(ctx, t->next, ranks * t->items);
+    FERRY_NEW(ctx, t->got, ranks);
+    FERRY_NEW(ctx, t->n_in, ranks);
+    FERRY_NEW(ctx, t->n_out, ranks);
+    FERRY_NEW(ctx, t->to, ranks);
+    FERRY_NEW(ctx, t->room, 2 * ranks * t->piece);
+    FERRY_NEW(ctx, t->out, ranks);
+    FERRY_NEW(ctx, t->in, ranks);
+done:
+    return st;
 }
 
-static ferry_status trade_starts(ferry_ctx *ctx, const observed *o,
-                                 const ferry_matrix *mine, int64_t items, turning *t)
+/* How many ratings of each item every rank has, which says where they go: users ascend from rank to rank. */
+static ferry_status trade_counts(ferry_ctx *ctx, const observed *o, turning *t)
 {
+    ferry_status st = FERRY_OK;
+    int64_t *mine = NULL, all = 0;
+
+    FERRY_NEW(ctx, mine, o->x->cols);
+    for (int64_t e = 0; e < o->x->nnz; e++)
+        mine[o->x->index[e]]++;
     for (int64_t r = 0; r < t->ranks; r++) {
-        t->out[r] = mine->start + o->items[r];
-        t->n_out[r] = (o->items[r + 1] - o->items[r] + 1) * (int64_t)sizeof *mine->start;
-        t->in[r] = t->start + r * (items + 1);
-        t->n_in[r] = (items + 1) * (int64_t)sizeof *t->start;
+        t->out[r] = mine + o->items[r];
+        t->n_out[r] = (o->items[r + 1] - o->items[r]) * (int64_t)sizeof *mine;
+        t->in[r] = t->count + r * t->items;
+        t->n_in[r] = t->items * (int64_t)sizeof *mine;
+        for (int64_t j = o->items[r]; j < o->items[r + 1]; j++)
+            t->to[r].all += mine[j];
     }
-    return ferry_i_ranks_trade(ctx, t->out, t->n_out, t->in, t->n_in);
+    FERRY_TRY(ferry_i_ranks_trade(ctx, t->out, t->n_out, t->in, t->n_in));
+    for (int64_t i = 0; i < t->ranks * t->items; i++)
+        all += t->count[i];
+    FERRY_TRY(ferry_i_matrix_csr(ctx, t->items, o->users[t->ranks], all, &t->xt));
+    all = 0;
+    for (int64_t j = 0; j < t->items; j++) {
+        for (int64_t r = 0; r < t->ranks; r++) {
+            t->next[r * t->items + j] = all;
+            all += t->count[r * t->items + j];
+        }
+        t->xt->start[j + 1] = all;
+    }
+done:
+    ferry_i_free(mine);
+    return st;
 }
 
-/* xt of this rank's items from all ranks' x: every rank turns its own, and sends each of the others its items. Users
- * ascend from rank to rank, so they do in an item. */
+/* The next ratings for rank r, at most a piece of them; returns how many. */
+static int64_t fill_piece(const observed *o, int64_t r, int64_t first_user, turning *t,
+                          moved *to)
+{
+    const ferry_matrix *x = o->x;
+    walk *w = &t->to[r];
+    int64_t n = 0;
+
+    for (; w->row < x->rows && n < t->piece && w->sent < w->all; w->row++) {
+        for (; w->at < x->start[w->row + 1] && n < t->piece; w->at++) {
+            const int32_t j = x->index[w->at];
+            if (j < o->items[r] || j >= o->items[r + 1]) continue;
+            to[n++] = (moved){(int32_t)(first_user + w->row), j, x->value[w->at]};
+            w->sent++;
+        }
+        if (w->at < x->start[w->row + 1]) break; /* no room for the rest of the row */
+    }
+    return n;
+}
+
+static void place_piece(turning *t, int64_t r, int64_t n, const moved *from)
+{
+    int64_t *next = t->next + r * t->items;
+
+    for (int64_t e = 0; e < n; e++) {
+        const int64_t at = next[from[e].item - t->first]++;
+        t->xt->index[at] = from[e].user;
+        t->xt->value[at] = from[e].value;
+    }
+}
+
+/* Every rank sends each of the others the ratings of its items, some at a time. */
 static ferry_status turn_over_ranks(ferry_ctx *ctx, observed *o)
 {
     ferry_status st = FERRY_OK;
-    const int64_t first = ferry_i_observed_item(ctx, o),
-                  items = o->items[ctx->ranks->rank + 1] - first;
-    turning t = {.ranks = ctx->ranks->size};
-    ferry_matrix *mine = NULL, *xt = NULL;
-    int64_t all = 0, at = 0, *next = NULL;
+    const int64_t first = ferry_i_observed_user(ctx, o);
+    turning t = {0};
+    double pieces = 0;
 
-    FERRY_TRY(ferry_i_matrix_transpose(ctx, o->x, &mine));
-    FERRY_NEW(ctx, t.n_out, t.ranks);
-    FERRY_NEW(ctx, t.n_in, t.ranks);
-    FERRY_NEW(ctx, t.out, t.ranks);
-    FERRY_NEW(ctx, t.in, t.ranks);
-    FERRY_NEW(ctx, t.entries, t.ranks);
-    FERRY_NEW(ctx, next, t.ranks);
-    FERRY_NEW(ctx, t.start, t.ranks * (items + 1));
-    FERRY_TRY(trade_starts(ctx, o, mine, items, &t));
+    FERRY_TRY(turning_new(ctx, o, &t));
+    FERRY_TRY(trade_counts(ctx, o, &t));
     for (int64_t r = 0; r < t.ranks; r++) {
-        const int64_t *start = t.start + r * (items + 1);
-        t.entries[r] = start[items] - start[0];
-        next[r] = all;
-        all += t.entries[r];
+        pieces = fmax(pieces, ceil((double)t.to[r].all / (double)t.piece));
+        for (int64_t j = 0; j < t.items; j++)
+            t.got[r] -= t.count[r * t.items + j]; /* up to 0 */
     }
-    FERRY_NEW(ctx, t.index, all);
-    FERRY_NEW(ctx, t.value, all);
-    FERRY_TRY(trade_parts(ctx, o, mine, sizeof *t.index, mine->index, &t, t.index));
-    FERRY_TRY(trade_parts(ctx, o, mine, sizeof *t.value, mine->value, &t, t.value));
-    ferry_i_matrix_free(mine);
-    mine = NULL;
-    FERRY_TRY(ferry_i_matrix_csr(ctx, items, o->users[t.ranks], all, &xt));
-    for (int64_t j = 0; j < items; j++) {
+    FERRY_TRY(ferry_i_ranks_most(ctx, 1, &pieces));
+    for (; pieces > 0; pieces--) {
         for (int64_t r = 0; r < t.ranks; r++) {
-            const int64_t *start = t.start + r * (items + 1) + j;
-            for (int64_t e = 0; e < start[1] - start[0]; e++, at++) {
-                xt->index[at] = (int32_t)(t.index[next[r]] + o->users[r]);
-                xt->value[at] = t.value[next[r]++];
-            }
+            moved *out = t.room + r * t.piece, *in = t.room + (t.ranks + r) * t.piece;
+            const int64_t come = -t.got[r] < t.piece ? -t.got[r] : t.piece;
+            t.out[r] = out;
+            t.n_out[r] = fill_piece(o, r, first, &t, out) * (int64_t)sizeof *out;
+            t.in[r] = in;
+            t.n_in[r] = come * (int64_t)sizeof *in;
+            t.got[r] += come;
         }
-        xt->start[j + 1] = at;
+        FERRY_TRY(ferry_i_ranks_trade(ctx, t.out, t.n_out, t.in, t.n_in));
+        for (int64_t r = 0; r < t.ranks; r++)
+            place_piece(&t, r, t.n_in[r] / (int64_t)sizeof(moved), t.in[r]);
     }
-    xt->whole = o->items[t.ranks];
-    FERRY_MOVE(o->xt, xt);
+    t.xt->whole = o->items[t.ranks];
+    FERRY_MOVE(o->xt, t.xt);
 done:
     turning_clear(&t);
-    ferry_i_free(next);
-    ferry_i_matrix_free(mine);
-    ferry_i_matrix_free(xt);
     return st;
 }
 
@@ -212,33 +272,50 @@ static ferry_status turn(ferry_ctx *ctx, observed *o)
 
 /* ---- as a matrix ---- */
 
-/* Items x users, with the users of an item in the order of the file; users [first, first + users) alone.
+/* Ratings and where their users and items go: place[i], or i itself where there is none. */
+typedef struct placed {
+    const ferry_ratings *r;
+    const int32_t *user, *item;
+} placed;
+
+/* The user of entry e and its item; false: it has no value, or the user is not in [first, last). */
+static bool entry_of(const placed *p, int64_t e, int64_t first, int64_t last, int32_t *i,
+                     int32_t *j)
+{
+    *i = p->user ? p->user[p->r->user[e]] : p->r->user[e];
+    *j = p->item ? p->item[p->r->item[e]] : p->r->item[e];
+    return *i >= first && *i < last && !isnan(p->r->value[e]);
+}
+
+/* Items x users, with the users of an item in the order of the file; users [first, last) alone.
  * A counting sort by item, O(n + items): count, running sums, place. Values that are NaN
  * are hidden from the method and take no room; *out is new. */
-static ferry_status by_item(ferry_ctx *ctx, const ferry_ratings *r, int64_t first,
-                            int64_t users, double f, double g, ferry_matrix **out)
+static ferry_status by_item(ferry_ctx *ctx, const placed *p, int64_t first, int64_t last,
+                            double f, double g, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t items = ferry_i_ids_count(r->items);
+    const int64_t items = ferry_i_ids_count(p->r->items);
     int64_t n = 0, *next = NULL;
     ferry_matrix *t = NULL;
+    int32_t i = 0, j = 0;
 
-    for (int64_t e = 0; e < r->n; e++)
-        n += !isnan(r->value[e]);
-    FERRY_TRY(ferry_i_matrix_csr(ctx, items, users, n, &t));
     FERRY_NEW(ctx, next, items + 1);
-    /* Count into the place after, sum up, then deal out: next[j] is where item j goes on.
-     */
-    for (int64_t e = 0; e < r->n; e++)
-        if (!isnan(r->value[e])) t->start[r->item[e] + 1]++;
-    for (int64_t j = 0; j < items; j++)
-        t->start[j + 1] += t->start[j];
-    memcpy(next, t->start, (size_t)items * sizeof *next);
-    for (int64_t e = 0; e < r->n; e++) {
-        if (isnan(r->value[e])) continue;
-        const int64_t at = next[r->item[e]]++;
-        t->index[at] = (int32_t)(r->user[e] - first);
-        t->value[at] = f * r->value[e] + g;
+    for (int64_t e = 0; e < p->r->n; e++)
+        if (entry_of(p, e, first, last, &i, &j)) {
+            next[j]++;
+            n++;
+        }
+    FERRY_TRY(ferry_i_matrix_csr(ctx, items, last - first, n, &t));
+    /* Sum up, then deal out: next[j] is where item j goes on. */
+    for (int64_t k = 0; k < items; k++) {
+        t->start[k + 1] = t->start[k] + next[k];
+        next[k] = t->start[k];
+    }
+    for (int64_t e = 0; e < p->r->n; e++) {
+        if (!entry_of(p, e, first, last, &i, &j)) continue;
+        const int64_t at = next[j]++;
+        t->index[at] = (int32_t)(i - first);
+        t->value[at] = f * p->r->value[e] + g;
     }
     FERRY_MOVE(*out, t);
 done:
@@ -247,28 +324,20 @@ done:
     return st;
 }
 
-/* Users, items and range stay. */
-static void forget_entries(ferry_ratings *r)
-{
-    FERRY_FREE(r->user, r->item, r->value);
-    r->user = r->item = NULL;
-    r->value = NULL;
-    r->n = 0;
-}
-
 /* Counting by item, then transposing, sorts the items of a user and the users of an item
- * in O(n), whatever order the file had. out has its cuts, if any. `last_use`: r's entries are not needed any more. */
-static ferry_status build(ferry_ctx *ctx, const ferry_ratings *r, bool last_use, double f,
-                          double g, observed *out)
+ * in O(n), whatever order the file had. out has its cuts, if any. last_use: the ratings, where nobody needs their
+ * entries any more, or NULL. */
+static ferry_status build(ferry_ctx *ctx, const placed *p, ferry_ratings *last_use,
+                          double f, double g, observed *out)
 {
     ferry_status st = FERRY_OK;
     const int64_t first = ferry_i_observed_user(ctx, out),
                   last = out->users ? out->users[rank_of(ctx, out) + 1]
-                                    : ferry_i_ids_count(r->users);
+                                    : ferry_i_ids_count(p->r->users);
     ferry_matrix *t = NULL;
 
-    FERRY_TRY(by_item(ctx, r, first, last - first, f, g, &t));
-    if (last_use) forget_entries((ferry_ratings *)(uintptr_t)r);
+    FERRY_TRY(by_item(ctx, p, first, last, f, g, &t));
+    if (last_use) ferry_i_ratings_forget(last_use);
     FERRY_TRY(ferry_i_matrix_transpose(ctx, t, &out->x)); /* items of a user now ascend */
     ferry_i_matrix_free(t);
     t = NULL;
@@ -283,7 +352,7 @@ ferry_status ferry_i_observed_new(ferry_ctx *ctx, const ferry_ratings *r, double
                                   double g, observed *out)
 {
     *out = (observed){0};
-    return build(ctx, r, false, f, g, out);
+    return build(ctx, &(placed){.r = r}, NULL, f, g, out);
 }
 
 /* Residuals, weights or copies of the ratings in the same pattern: no sorting again. */
@@ -344,6 +413,14 @@ ferry_status ferry_i_observed_whole(ferry_ctx *ctx, const observed *o, observed 
     return st;
 }
 
+void ferry_i_observed_forget(observed *o)
+{
+    ferry_i_matrix_free(o->xt);
+    ferry_i_free(o->x->value);
+    o->xt = NULL;
+    o->x->value = NULL;
+}
+
 void ferry_i_observed_clear(observed *o)
 {
     ferry_i_matrix_free(o->x);
@@ -388,31 +465,15 @@ done:
     return st;
 }
 
-/* The entries of x, row after row, into r.
- * r has room for at least as many, since x was made from its own entries; r->n becomes
- * the number of those that have a value. */
-static void take_entries(const ferry_matrix *x, ferry_ratings *r)
-{
-    r->n = x->nnz;
-    for (int64_t i = 0; i < x->rows; i++)
-        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
-            r->user[e] = (int32_t)i;
-            r->item[e] = x->index[e];
-            r->value[e] = x->value[e];
-        }
-}
-
 /* New places for users and items by their ids, then the entries as a matrix; `spread`: those of this rank's users. out->r
- * has room for the entries, if asked for. Clear *out in any case. */
+ * has users, items and range. Clear *out in any case. */
 static ferry_status sort_ratings(ferry_ctx *ctx, const ferry_ratings *r, bool spread,
-                                 bool entries, rating_data *out)
+                                 ferry_ratings *last_use, rating_data *out)
 {
     ferry_status st = FERRY_OK;
     ferry_ids *users = NULL, *items = NULL;
     int32_t *user = NULL, *item = NULL;
     observed *x = &out->x;
-    ferry_ratings *s = NULL;
-    int64_t n = 0;
 
     FERRY_TRY(sort_ids(ctx, r->users, &users, &user));
     FERRY_TRY(sort_ids(ctx, r->items, &items, &item));
@@ -420,24 +481,11 @@ static ferry_status sort_ratings(ferry_ctx *ctx, const ferry_ratings *r, bool sp
         FERRY_TRY(cut_rows(ctx, r, r->user, user, ferry_i_ids_count(users), &x->users));
         FERRY_TRY(cut_rows(ctx, r, r->item, item, ferry_i_ids_count(items), &x->items));
     }
-    const int64_t first = ferry_i_observed_user(ctx, x),
-                  last = spread ? x->users[rank_of(ctx, x) + 1] : ferry_i_ids_count(users);
-    for (int64_t e = 0; e < r->n; e++)
-        n += user[r->user[e]] >= first && user[r->user[e]] < last && !isnan(r->value[e]);
-    FERRY_TRY(ferry_i_ratings_new(ctx, n, users, items, &s));
-    out->r = s;
-    s->lo = r->lo;
-    s->hi = r->hi;
-    s->ranged = r->ranged;
-    n = 0;
-    for (int64_t e = 0; e < r->n; e++) {
-        const int32_t i = user[r->user[e]];
-        if (i < first || i >= last || isnan(r->value[e])) continue;
-        s->user[n] = i;
-        s->item[n] = item[r->item[e]];
-        s->value[n++] = r->value[e];
-    }
-    FERRY_TRY(build(ctx, s, !entries, 1, 0, x));
+    FERRY_TRY(ferry_i_ratings_new(ctx, 0, users, items, &out->r));
+    out->r->lo = r->lo;
+    out->r->hi = r->hi;
+    out->r->ranged = r->ranged;
+    FERRY_TRY(build(ctx, &(placed){r, user, item}, last_use, 1, 0, x));
 done:
     ferry_i_ids_free(users);
     ferry_i_ids_free(items);
@@ -445,17 +493,30 @@ done:
     return st;
 }
 
+/* Row after row. */
 ferry_status ferry_i_ratings_sorted(ferry_ctx *ctx, const ferry_ratings *r,
                                     ferry_ratings **out)
 {
+    ferry_status st = FERRY_OK;
     rating_data d = {0};
-    const ferry_status st = sort_ratings(ctx, r, false, true, &d);
+    ferry_ratings *s = NULL;
 
     *out = NULL;
-    if (st == FERRY_OK) {
-        take_entries(d.x.x, d.r);
-        FERRY_MOVE(*out, d.r);
-    }
+    FERRY_TRY(sort_ratings(ctx, r, false, NULL, &d));
+    const ferry_matrix *x = d.x.x;
+    FERRY_TRY(ferry_i_ratings_new(ctx, x->nnz, d.r->users, d.r->items, &s));
+    s->lo = r->lo;
+    s->hi = r->hi;
+    s->ranged = r->ranged;
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
+            s->user[e] = (int32_t)i;
+            s->item[e] = x->index[e];
+            s->value[e] = x->value[e];
+        }
+    FERRY_MOVE(*out, s);
+done:
+    ferry_i_ratings_free(s);
     ferry_i_rating_data_clear(&d);
     return st;
 }
@@ -479,13 +540,15 @@ done:
     return st;
 }
 
-/* Sorted and as a matrix, in the task's own units. Clear *out in any case. */
+/* Sorted and as a matrix, in the task's own units; ratings that the task has for itself go. Clear *out in any case. */
 ferry_status ferry_i_rating_data(ferry_ctx *ctx, const ferry_task *task, rating_data *out)
 {
     const ferry_domain *d = NULL;
 
     FERRY_PASS(ferry_i_task_target(ctx, task, &d));
-    return sort_ratings(ctx, d->ratings, ferry_i_ranks_split(ctx), false, out);
+    const bool own = task->passing && d->base && d->ratings != d->base->ratings;
+    return sort_ratings(ctx, d->ratings, ferry_i_ranks_split(ctx), own ? d->ratings : NULL,
+                        out);
 }
 
 void ferry_i_rating_data_clear(rating_data *d)

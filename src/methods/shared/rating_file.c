@@ -16,7 +16,11 @@ static void rated_file(ferry_io *io, rating_model *m)
     bool fine = true;
 
     ferry_i_io_ints(io, "rated.start", users + 1, m->start);
-    ferry_i_io_int_list(io, "rated.item", &n, &m->item);
+    /* as long as the ratings: lent to the dict, which is gone before the model */
+    if (io->to && io->st == FERRY_OK)
+        io->st = ferry_i_dict_lend_ints(io->ctx, io->to, "rated.item", n, m->item);
+    else
+        ferry_i_io_int_list(io, "rated.item", &n, &m->item);
     if (!ferry_i_io_loading(io)) return;
     fine = m->start[0] == 0 && m->start[users] == n;
     for (int64_t i = 0; fine && i < users; i++)

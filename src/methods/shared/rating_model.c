@@ -73,10 +73,10 @@ static ferry_status gather_rated(ferry_ctx *ctx, const observed *o, rating_model
 {
     ferry_status st = FERRY_OK;
     const int ranks = ctx->ranks->size, rank = ctx->ranks->rank;
-    const int64_t users = m->p->rows;
+    const int64_t users = m->p->rows, width = sizeof(int32_t);
     const void **out = NULL;
     void **in = NULL;
-    int32_t *all = NULL;
+    char *all = NULL; /* 32-bit numbers, in the second half of m->item */
     int64_t *n = NULL;
 
     FERRY_TRY(ferry_i_ranks_share(ctx, o->users, sizeof *m->start, m->start + 1));
@@ -85,23 +85,27 @@ static ferry_status gather_rated(ferry_ctx *ctx, const observed *o, rating_model
     FERRY_NEW(ctx, out, ranks);
     FERRY_NEW(ctx, in, ranks);
     FERRY_NEW(ctx, n, 2 * ranks);
-    if (rank == 0) FERRY_NEW(ctx, all, m->start[users]);
+    FERRY_NEW(ctx, m->item, rank == 0 ? m->start[users] : 0);
+    if (rank == 0) all = (char *)m->item + m->start[users] * width;
     for (int i = 0; i < ranks; i++) {
         const int64_t from = m->start[o->users[i]], to = m->start[o->users[i + 1]];
         out[i] = o->x->index;
-        if (i == 0) n[i] = o->x->nnz * (int64_t)sizeof *all;
+        if (i == 0) n[i] = o->x->nnz * width;
         if (rank == 0) {
-            in[i] = all + from;
-            n[ranks + i] = (to - from) * (int64_t)sizeof *all;
+            in[i] = all + from * width;
+            n[ranks + i] = (to - from) * width;
         }
     }
     FERRY_TRY(ferry_i_ranks_trade(ctx, out, n, in, n + ranks));
     if (rank > 0) memset(m->start, 0, (size_t)(users + 1) * sizeof *m->start);
-    FERRY_NEW(ctx, m->item, m->start[users]);
-    for (int64_t e = 0; e < m->start[users]; e++)
-        m->item[e] = all[e];
+    for (int64_t e = 0; e < m->start[users];
+         e++) { /* none is overwritten before its turn */
+        int32_t item = 0;
+        memcpy(&item, all + e * width, sizeof item);
+        m->item[e] = item;
+    }
 done:
-    FERRY_FREE(out, in, n, all);
+    FERRY_FREE(out, in, n);
     return st;
 }
 

@@ -43,6 +43,8 @@ ferry_status ferry_i_observed_part(ferry_ctx *ctx, const observed *o, const uint
                                    uint8_t without, observed *out);
 /* All ratings in one place, on every rank; without ranks those of o, shared. */
 ferry_status ferry_i_observed_whole(ferry_ctx *ctx, const observed *o, observed *out);
+/* Who rated what is left, in o->x; values and xt go. o has its matrices alone. */
+void ferry_i_observed_forget(observed *o);
 void ferry_i_observed_clear(observed *o);
 /* Ratings of all ranks. */
 int64_t ferry_i_observed_count(const observed *o);
@@ -65,6 +67,7 @@ typedef struct rating_data {
 /* FERRY_ENEEDS unless the target has a rating that may be seen. */
 ferry_status ferry_i_rating_fits(ferry_ctx *ctx, const char *method,
                                  const ferry_task *task);
+/* The ratings of a task that is made for this fit alone are gone after that. */
 ferry_status ferry_i_rating_data(ferry_ctx *ctx, const ferry_task *task, rating_data *out);
 void ferry_i_rating_data_clear(rating_data *d);
 
