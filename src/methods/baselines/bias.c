@@ -109,11 +109,12 @@ static ferry_status bias_fit(ferry_ctx *ctx, const ferry_task *task, const void 
 
     *state = NULL;
     FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
-    FERRY_TRY(ferry_i_rating_model_new(ctx, d.r, &d.x, 0, &m));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, d.r, 0, &m));
     FERRY_TRY(ferry_i_bias(ctx, &d.x, opt->lambda, opt->sweeps, &m->mu, m->a, m->b));
     m->shrink_a = m->shrink_b = opt->lambda;
     rep->iters = opt->sweeps;
     ferry_i_diag_real(ctx, "mean", m->mu);
+    FERRY_TRY(ferry_i_rating_model_rated(ctx, &d.x, m));
     FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);
@@ -165,13 +166,14 @@ static ferry_status mean_fit(ferry_ctx *ctx, const ferry_task *task, const void 
     (void)rep;
     *state = NULL;
     FERRY_TRY(ferry_i_rating_data(ctx, task, &d));
-    FERRY_TRY(ferry_i_rating_model_new(ctx, d.r, &d.x, 0, &m));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, d.r, 0, &m));
     FERRY_TRY(mean_of(ctx, &d.x, &m->mu));
     if (opt->by == BY_USER) FERRY_TRY(all_means(ctx, &d.x, false, m->mu, m->b, 0, m->a));
     if (opt->by == BY_ITEM) FERRY_TRY(all_means(ctx, &d.x, true, m->mu, m->a, 0, m->b));
     if (opt->by == BY_USER) m->shrink_a = 0;
     if (opt->by == BY_ITEM) m->shrink_b = 0;
     ferry_i_diag_real(ctx, "mean", m->mu);
+    FERRY_TRY(ferry_i_rating_model_rated(ctx, &d.x, m));
     FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);

@@ -236,12 +236,12 @@ static ferry_status fit_ridge(ferry_ctx *ctx, rating_data *d, const mf_options *
     observed e = {0};
     rating_model *m = NULL;
 
-    FERRY_TRY(ferry_i_rating_model_new(ctx, d->r, &d->x, opt->rank, out));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, d->r, opt->rank, out));
     m = *out;
     FERRY_TRY(ferry_i_bias(ctx, &d->x, opt->bias, 10, &m->mu, m->a, m->b));
     ferry_i_bias_residuals(ctx, &d->x, m->mu, m->a, m->b, d->x.x->value);
     FERRY_TRY(ferry_i_observed_with(ctx, &d->x, d->x.x->value, &e));
-    ferry_i_observed_clear(&d->x);
+    ferry_i_observed_forget(&d->x);
     FERRY_TRY(sweeps(ctx, opt, &e, m, rep));
     m->shrink_a = m->shrink_b = opt->bias;
     m->ridge = opt->lambda;
@@ -279,6 +279,7 @@ static ferry_status mf_fit(ferry_ctx *ctx, const ferry_task *task, const void *o
               : o.solver == SOLVER_DIAGONAL
                   ? ferry_i_mf_vb_diagonal(ctx, &d, o.rank, o.sweeps, &m, rep)
                   : fit_ridge(ctx, &d, &o, &m, rep));
+    FERRY_TRY(ferry_i_rating_model_rated(ctx, &d.x, m));
     FERRY_MOVE(*state, m);
 done:
     ferry_i_rating_model_free(m);

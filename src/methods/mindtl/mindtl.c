@@ -195,6 +195,7 @@ static ferry_status fit_codebooks(ferry_ctx *ctx, const ferry_task *task,
         FERRY_TRY(ferry_i_mindtl_fit_hard(ctx, &p, &d.x, w, &m, rep));
     else
         FERRY_TRY(ferry_i_mindtl_fit_soft(ctx, &p, &d.x, w, rmse, &m, rep));
+    FERRY_TRY(ferry_i_rating_model_rated(ctx, &d.x, m));
     FERRY_TRY(tell(ctx, &p, name, w, rmse));
     FERRY_MOVE(*state, m);
 done:

@@ -59,7 +59,7 @@ done:
     return st;
 }
 
-/* Room for a model with the codebooks of p. Ranks add up over all codebooks. `soft` adds
+/* Room for a model with the codebooks of p, without what was rated. Ranks add up over all codebooks. `soft` adds
  * room for the memberships, which a later user needs. */
 static ferry_status model_for(ferry_ctx *ctx, const mindtl_problem *p, bool soft,
                               rating_model **out)
@@ -77,7 +77,7 @@ static ferry_status model_for(ferry_ctx *ctx, const mindtl_problem *p, bool soft
         l[s] = p->book[s].l;
         rank += l[s];
     }
-    FERRY_TRY(ferry_i_rating_model_new(ctx, p->r, p->x, rank, &m));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, p->r, rank, &m));
     FERRY_TRY(ferry_i_rating_model_parts(ctx, m, n, k, l, soft));
     FERRY_MOVE(*out, m);
 done:

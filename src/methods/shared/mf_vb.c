@@ -267,7 +267,7 @@ static ferry_status make_model(ferry_ctx *ctx, const work *k, const ferry_rating
 
     for (int64_t c = 0; c < k->n_ranks; c++)
         rank += k->w[c] > 0 ? k->rank[c] : 0;
-    FERRY_TRY(ferry_i_rating_model_new(ctx, r, k->x, rank, out));
+    FERRY_TRY(ferry_i_rating_model_new(ctx, r, rank, out));
     FERRY_NEW(ctx, alpha, rank);
     fold_in_by(k, *out, alpha);
     (*out)->mu = k->base.mu;

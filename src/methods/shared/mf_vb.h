@@ -13,7 +13,7 @@ typedef struct mf_held {
 } mf_held;
 void ferry_i_mf_held_clear(mf_held *h);
 
-/* rank 0: 5, 10 and 20. *out is new, and so is what `keep` (may be NULL) gets. */
+/* rank 0: 5, 10 and 20. *out is new, without what was rated, and so is what `keep` (may be NULL) gets. */
 ferry_status ferry_i_mf_vb(ferry_ctx *ctx, const rating_data *d, int64_t rank,
                            int64_t sweeps, rating_model **out, mf_held *keep,
                            ferry_fit_info *rep);

@@ -109,9 +109,8 @@ done:
     return st;
 }
 
-/* What users rated is kept, so that `top` can leave it out. */
-ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r,
-                                      const observed *o, int64_t rank, rating_model **out)
+ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
+                                      rating_model **out)
 {
     ferry_status st = FERRY_OK;
     rating_model *m = NULL;
@@ -122,20 +121,29 @@ ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r,
                                         ferry_i_ids_copy(r->items), rank, m));
     m->lo = r->lo;
     m->hi = r->hi;
+    FERRY_MOVE(*out, m);
+done:
+    ferry_i_rating_model_free(m);
+    return st;
+}
+
+/* What users rated is kept, so that `top` can leave it out. */
+ferry_status ferry_i_rating_model_rated(ferry_ctx *ctx, observed *o, rating_model *m)
+{
+    ferry_status st = FERRY_OK;
+
+    ferry_i_observed_forget(o);
     if (o->users) {
         int64_t *count = m->start + 1 + ferry_i_observed_user(ctx, o);
         for (int64_t i = 0; i < o->x->rows; i++)
             count[i] = o->x->start[i + 1] - o->x->start[i];
-        FERRY_TRY(gather_rated(ctx, o, m));
-    } else {
-        memcpy(m->start, o->x->start, (size_t)(o->x->rows + 1) * sizeof *m->start);
-        FERRY_NEW(ctx, m->item, o->x->nnz);
-        for (int64_t e = 0; e < o->x->nnz; e++)
-            m->item[e] = o->x->index[e];
+        return gather_rated(ctx, o, m);
     }
-    FERRY_MOVE(*out, m);
+    memcpy(m->start, o->x->start, (size_t)(o->x->rows + 1) * sizeof *m->start);
+    FERRY_NEW(ctx, m->item, o->x->nnz);
+    for (int64_t e = 0; e < o->x->nnz; e++)
+        m->item[e] = o->x->index[e];
 done:
-    ferry_i_rating_model_free(m);
     return st;
 }
 

@@ -108,9 +108,12 @@ typedef struct rating_model {
  * memory). */
 ferry_status ferry_i_rating_model_fill(ferry_ctx *ctx, ferry_ids *users, ferry_ids *items,
                                        int64_t rank, rating_model *m);
-/* Zeroed; ids copied and range from r, what was rated from o; of several ranks only rank 0 is told that. */
-ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r,
-                                      const observed *o, int64_t rank, rating_model **out);
+/* Zeroed; ids copied and range from r. */
+ferry_status ferry_i_rating_model_new(ferry_ctx *ctx, const ferry_ratings *r, int64_t rank,
+                                      rating_model **out);
+/* What was rated, from o, of which only that is left; of several ranks only rank 0 is told. It is as long as the ratings:
+ * the last step of a fit. */
+ferry_status ferry_i_rating_model_rated(ferry_ctx *ctx, observed *o, rating_model *m);
 void ferry_i_rating_model_free(void *state);
 /* Room for the parts: shapes are given, all else is zero; pu when `soft`. */
 ferry_status ferry_i_rating_model_parts(ferry_ctx *ctx, rating_model *m, int64_t parts,

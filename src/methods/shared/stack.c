@@ -225,7 +225,7 @@ done:
 }
 
 /* The rank-0 model of the features is fitted anew on all ratings. */
-ferry_status ferry_i_stack(ferry_ctx *ctx, const rating_data *d, stack_sources *s,
+ferry_status ferry_i_stack(ferry_ctx *ctx, rating_data *d, stack_sources *s,
                            rating_model **out, ferry_fit_info *rep)
 {
     static const char *const names[K] = {
@@ -251,6 +251,8 @@ ferry_status ferry_i_stack(ferry_ctx *ctx, const rating_data *d, stack_sources *
     }
     FERRY_TRY(ferry_i_near_new(ctx, &x, &(*out)->near, NULL));
     memcpy((*out)->near->w, w, sizeof w);
+    ferry_i_observed_clear(&x); /* may be d's own */
+    FERRY_TRY(ferry_i_rating_model_rated(ctx, &d->x, *out));
     ferry_i_diag_named(ctx, "neighbours", K, names, w);
 done:
     ferry_i_observed_clear(&x);

@@ -21,8 +21,8 @@ typedef struct stack_sources {
  *
  * and N = 10000; without sources w0 = 0 and N = 3000. A feature that is 0 throughout keeps
  * its w0. In the end w is multiplied by what weights of four fifths of the ratings are worth
- * on the last, less a standard error, between 0 and 1. */
-ferry_status ferry_i_stack(ferry_ctx *ctx, const rating_data *d, stack_sources *s,
+ * on the last, less a standard error, between 0 and 1. Of d only who rated what is left. */
+ferry_status ferry_i_stack(ferry_ctx *ctx, rating_data *d, stack_sources *s,
                            rating_model **out, ferry_fit_info *rep);
 /* w <- the weights that are best in x: eight blocks of up to 300 users and 300 of the 900
  * most rated items are played, with `each` ratings a user to learn from and up to 30 to be
