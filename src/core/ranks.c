@@ -263,7 +263,7 @@ void ferry_i_ranks_free(struct ferry_ranks *r)
 bool ferry_i_ranks_dealing(const ferry_ctx *ctx)
 {
     return ctx->ranks && ctx->ranks->size > 1 && ctx->ranks->calls > 0 &&
-           !ctx->ranks->over && !ctx->ranks->rows;
+           !ctx->ranks->over && !ctx->ranks->rows && !ctx->ranks->reading;
 }
 
 /* What a rank says before it takes part: rank 0 speaks for it. */

@@ -10,7 +10,8 @@
  * it, and is loaded when a job of several ranks begins. Only the thread that joined sends and receives.
  *
  * With --engine mpi nothing is dealt: every rank has its own rows of all data (prepare), all ranks go through
- * the same code at the same time, and meet where numbers are added up over all rows (reduce.c). */
+ * the same code at the same time, and meet where numbers are added up over all rows (reduce.c). Before that they have
+ * read the task's files together: a rank parses a part of a file, and all get all (data/lines.h). */
 #ifndef FERRY_RANKS_H
 #define FERRY_RANKS_H
 
@@ -81,6 +82,7 @@ struct ferry_ranks {
     int64_t pool; /* number of the pool that all are in */
     /* rows over ranks (reduce.c) */
     bool rows; /* each rank has its own rows, and all go through the same code together */
+    bool reading;        /* all read a task's files together: `rows` while one is open */
     int64_t stretch;     /* number of what all are in: a fit, a prediction */
     ferry_status broken; /* the stretch cannot go on; OK: it can */
     bool heard;          /* ... as another rank has said */
@@ -118,8 +120,20 @@ void ferry_i_ranks_end(ferry_ctx *ctx);
 bool ferry_i_ranks_split(const ferry_ctx *ctx);
 /* From here to the end of the call. */
 void ferry_i_ranks_spread(ferry_ctx *ctx);
+/* All ranks read the same files from here on; the end is that of a stretch, see ferry_i_ranks_agree(). Between the two large
+ * arrays are maps of files (spill.c), since every rank gets them whole. */
+void ferry_i_ranks_read(ferry_ctx *ctx);
+ferry_status ferry_i_ranks_read_end(ferry_ctx *ctx, ferry_status st);
+/* While files are read together: one of them begins, or ends. Rows are spread in between alone, since what a task file does
+ * with its data otherwise is done by every rank on all rows. */
+void ferry_i_ranks_file(ferry_ctx *ctx, bool begins);
+/* FERRY_EDATA on ranks that have other bytes than rank 0 under this name. */
+ferry_status ferry_i_ranks_same(ferry_ctx *ctx, const char *name, const void *bytes,
+                                int64_t n);
 /* Which of n things in a row are this rank's: [from, to). */
 void ferry_i_ranks_part(const ferry_ctx *ctx, int64_t n, int64_t *from, int64_t *to);
+/* ... and those of all: [cut[i], cut[i + 1]) are rank i's. While rows are spread alone. */
+void ferry_i_ranks_cuts(const ferry_ctx *ctx, int64_t n, int64_t *cut);
 /* x <- the sum (the largest) of all ranks' x: added up in a tree to rank 0 and sent back from there, so that no two
  * ranks differ by a bit. 16 (size - 1) bytes a number are sent in all. After a failure, of whichever rank, it does
  * nothing and says so again and again until ferry_i_ranks_agree(): who cannot fail need not look. */

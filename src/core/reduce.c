@@ -20,8 +20,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <xxhash.h>
 
 #include "core/ranks.h"
+#include "core/spill.h"
 
 enum { PIECE = 1 << 17 }; /* numbers of a message: a megabyte */
 
@@ -276,6 +278,15 @@ static void part_of(const struct ferry_ranks *r, int rank, int64_t n, int64_t *f
     ferry_i_ranks_part(&ctx, n, from, to);
 }
 
+void ferry_i_ranks_cuts(const ferry_ctx *ctx, int64_t n, int64_t *cut)
+{
+    int64_t to = 0;
+
+    for (int i = 0; i < ctx->ranks->size; i++)
+        part_of(ctx->ranks, i, n, &cut[i], &to);
+    cut[ctx->ranks->size] = n;
+}
+
 /* Every rank's bytes, [from, to) of them, go to rank 0 and all of them to all. */
 static ferry_status bring(ferry_ctx *ctx, int rank, int64_t from, int64_t to, char *bytes)
 {
@@ -425,6 +436,47 @@ void ferry_i_ranks_leave_rows(ferry_ctx *ctx, ferry_status st)
     r->rows = false;
     if (st == FERRY_OK || st == FERRY_ECANCELLED || r->over) return;
     send_verdict(ctx, 0, RANK_FAIL, FERRY_EIO, ctx->message);
+}
+
+/* ---- reading together ---- */
+
+void ferry_i_ranks_read(ferry_ctx *ctx)
+{
+    ferry_i_ranks_spread(ctx);
+    ctx->ranks->rows = false;
+    ctx->ranks->reading = true;
+    ferry_i_spill_all(true);
+}
+
+ferry_status ferry_i_ranks_read_end(ferry_ctx *ctx, ferry_status st)
+{
+    if (!ctx->ranks || !ctx->ranks->reading) return st;
+    ferry_i_spill_all(false);
+    ctx->ranks->reading = false;
+    ctx->ranks->rows = true;
+    st = ferry_i_ranks_agree(ctx, st);
+    ctx->ranks->rows = false;
+    return st;
+}
+
+void ferry_i_ranks_file(ferry_ctx *ctx, bool begins)
+{
+    if (ctx->ranks && ctx->ranks->reading) ctx->ranks->rows = begins;
+}
+
+/* Nobody waits here but for rank 0, which goes on to the next meeting and hears of a difference there. */
+ferry_status ferry_i_ranks_same(ferry_ctx *ctx, const char *name, const void *bytes,
+                                int64_t n)
+{
+    if (!ferry_i_ranks_split(ctx)) return FERRY_OK;
+
+    const uint64_t mine[] = {(uint64_t)n, XXH3_64bits(bytes, (size_t)n)};
+    uint64_t first[] = {mine[0], mine[1]};
+
+    FERRY_PASS(ferry_i_ranks_tell(ctx, first, sizeof first));
+    if (memcmp(first, mine, sizeof mine) != 0)
+        return ferry_i_fail(ctx, FERRY_EDATA, "%s: it is not what rank 0 has read", name);
+    return FERRY_OK;
 }
 
 /* ---- from everybody to everybody ---- */

@@ -10,6 +10,9 @@
  * go in loops. The other half of --memory is for what is not counted here: small arrays, other libraries,
  * threads (context.c).
  *
+ * While ranks read files together (core/ranks.h) every large array is such a map, since all ranks have all of it and
+ * methods ask for their own rows alone. That is a wish and no limit: without room on disk the heap does.
+ *
  * The blocks of a file are reserved before it is mapped: a full disk is a sentence, not a SIGBUS. A folder that
  * lies in memory itself (tmpfs) is passed over. */
 #define _GNU_SOURCE /* O_TMPFILE, mkostemp */
@@ -30,7 +33,7 @@ enum { LARGE = 1 << 20, PAGE = 4096, BITS = 13, SLOTS = 1 << BITS, MOST = SLOTS 
 
 /* of large arrays on the heap, and what they take; 0: none. `any`: there was a limit, so there may be files. */
 static _Atomic int64_t limit, held;
-static _Atomic bool any;
+static _Atomic bool any, all;
 
 /* Which arrays are files: a hash table by address, without holes between an address and its place. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -48,6 +51,19 @@ void ferry_i_spill_limit(int64_t bytes)
     limit = bytes;
 }
 
+void ferry_i_spill_all(bool on)
+{
+    if (on) any = true;
+    all = on;
+}
+
+bool ferry_i_spill_forgives(void)
+{
+    if (limit > 0) return false;
+    why[0] = 0;
+    return true;
+}
+
 const char *ferry_i_spill_why(void)
 {
     return why;
@@ -59,8 +75,8 @@ bool ferry_i_spill_due(size_t bytes, size_t less)
 
     if (bytes < LARGE) return false;
     why[0] = 0;
-    if (most == 0 || n_slots >= MOST) return false;
-    return (int64_t)bytes > (most - held + (int64_t)less) / 2;
+    if ((most == 0 && !all) || n_slots >= MOST) return false;
+    return all || (int64_t)bytes > (most - held + (int64_t)less) / 2;
 }
 
 void ferry_i_spill_count(void *p, int sign)

@@ -3,12 +3,14 @@
  * Threads parse pieces of the file straight into the matrix. Pieces end at line ends;
  * where a field may be quoted and hold newlines, the ends are found by one pass over the
  * records first. A column taken for numbers that turns out to hold text is noted, and the
- * rows are parsed once more with it as text.
+ * rows are parsed once more with it as text. Ranks that read together share the pieces (lines.h); the pass over the
+ * records is made by each.
  */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
+#include "core/ranks.h"
 #include "data/delimited.h"
 
 /* Blanks that may stand around a field: a tab may be the separator. */
@@ -362,6 +364,7 @@ static void close_up(ferry_table *t)
 static ferry_status fill(ferry_ctx *ctx, ferry_table *t, int64_t room)
 {
     ferry_status st = FERRY_OK;
+    int64_t from = 0, to = 0;
 
     t->numbers = t->texts = 0;
     for (int64_t j = 0; j < t->cols; j++)
@@ -376,12 +379,42 @@ static ferry_status fill(ferry_ctx *ctx, ferry_table *t, int64_t room)
     /* room * texts * sizeof(ferry_span) must not overflow */
     FERRY_HAVE(ctx, t->texts == 0 || room < INT64_MAX / 64 / t->texts);
     FERRY_NEW(ctx, t->text, room * t->texts);
+    ferry_i_pieces_mine(ctx, t->pieces, &from, &to);
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t k = 0; k < t->pieces; k++)
+    for (int64_t k = from; k < to; k++)
         parse(t, &t->piece[k]);
+    FERRY_TRY(ferry_i_pieces_share(ctx, t->piece, t->pieces));
     FERRY_TRY(ferry_i_pieces_check(ctx, t->in->path, t->piece, t->pieces));
 done:
     return st;
+}
+
+/* Columns in which any rank has met text. */
+static ferry_status share_texts(ferry_ctx *ctx, ferry_table *t)
+{
+    ferry_status st = FERRY_OK;
+    double *found = NULL;
+
+    FERRY_NEW(ctx, found, t->cols);
+    for (int64_t j = 0; j < t->cols; j++)
+        found[j] = t->col[j].found_text;
+    FERRY_TRY(ferry_i_ranks_most(ctx, t->cols, found));
+    for (int64_t j = 0; j < t->cols; j++)
+        t->col[j].found_text = found[j] > 0;
+done:
+    ferry_i_free(found);
+    return st;
+}
+
+/* Rows that the other ranks have parsed, where they read with us. */
+static ferry_status bring(ferry_ctx *ctx, const ferry_table *t, int64_t room)
+{
+    if (t->x)
+        FERRY_PASS(ferry_i_pieces_bring(ctx, t->piece, t->pieces, FERRY_BY_ROW, room,
+                                        (size_t)t->numbers * sizeof(double), t->x->dense));
+    if (t->texts == 0) return FERRY_OK;
+    return ferry_i_pieces_bring_spans(ctx, t->piece, t->pieces, room, t->texts, t->begin,
+                                      t->text);
 }
 
 /* Cut, count, place, fill, close up. `again` ends: each round turns at least one column
@@ -390,19 +423,22 @@ done:
 ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t)
 {
     ferry_status st = FERRY_OK;
-    int64_t room = 0, none = 0;
+    int64_t room = 0, none = 0, from = 0, to = 0;
     bool again = true;
 
     FERRY_TRY(ferry_i_pieces(ctx, t->body, t->end, &t->piece, &t->pieces));
     if (t->quotes) FERRY_TRY(mend_pieces(ctx, t));
+    ferry_i_pieces_mine(ctx, t->pieces, &from, &to);
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t k = 0; k < t->pieces; k++)
+    for (int64_t k = from; k < to; k++)
         count_lines(&t->piece[k]);
+    FERRY_TRY(ferry_i_pieces_share(ctx, t->piece, t->pieces));
     /* room: rows if no line were blank and no newline stood in quotes */
     ferry_i_pieces_place(t->piece, t->pieces, ferry_i_line_of(t->begin, t->body), &room,
                          &none);
     while (again) {
         FERRY_TRY(fill(ctx, t, room));
+        FERRY_TRY(share_texts(ctx, t));
         again = false;
         for (int64_t j = 0; j < t->cols; j++) {
             if (!t->col[j].found_text || t->col[j].role != FERRY_COL_NUMBER) continue;
@@ -410,6 +446,7 @@ ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t)
             again = true;
         }
     }
+    FERRY_TRY(bring(ctx, t, room));
     close_up(t);
     FERRY_NEED(ctx, t->rows > 0, FERRY_EDATA,
                "%s: no instances, only a header or blank lines", t->in->path);

@@ -3,10 +3,11 @@
  * A file is cut at line ends into pieces of 256 KiB to 8 MiB: about eight a thread, so that
  * none waits long for the last, and each large enough to be worth handing out. A piece keeps
  * its own first error; the one of the earliest piece is reported, so that the message does not
- * depend on which thread was quicker. */
+ * depend on which thread was quicker. Ranks that read together cut the same pieces, whatever threads they have. */
 #include <stdio.h>
 #include <string.h>
 
+#include "core/ranks.h"
 #include "data/lines.h"
 
 /* shortest and longest piece, in bytes */
@@ -20,7 +21,9 @@ ferry_status ferry_i_pieces(ferry_ctx *ctx, const char *s, const char *end,
 {
     ferry_status st = FERRY_OK;
     ferry_piece *p = NULL;
-    int64_t count = 0, want = (end - s) / (8 * ctx->threads) + 1;
+    const int64_t each =
+        ferry_i_ranks_split(ctx) ? 64 * ctx->ranks->size : 8 * ctx->threads;
+    int64_t count = 0, want = (end - s) / each + 1;
 
     if (want < LONG_ENOUGH) want = LONG_ENOUGH;
     if (want > LONGEST) want = LONGEST;
@@ -79,6 +82,118 @@ ferry_status ferry_i_pieces_check(ferry_ctx *ctx, const char *path, const ferry_
         if (p[i].bad_line) return ferry_i_bad(ctx, path, p[i].bad_line, "%s", p[i].bad);
     return FERRY_OK;
 }
+
+/* ---- ranks that read together ---- */
+
+static bool shared(const ferry_ctx *ctx, int64_t n)
+{
+    return n > 1 && ferry_i_ranks_split(ctx);
+}
+
+void ferry_i_pieces_mine(const ferry_ctx *ctx, int64_t n, int64_t *from, int64_t *to)
+{
+    *from = 0;
+    *to = n;
+    if (shared(ctx, n)) ferry_i_ranks_part(ctx, n, from, to);
+}
+
+/* Where a piece is in memory is its rank's own affair. */
+ferry_status ferry_i_pieces_share(ferry_ctx *ctx, ferry_piece *p, int64_t n)
+{
+    ferry_status st = FERRY_OK;
+    ferry_piece *all = NULL;
+
+    if (!shared(ctx, n)) return st;
+    FERRY_NEW(ctx, all, n);
+    memcpy(all, p, (size_t)n * sizeof *p);
+    FERRY_TRY(ferry_i_ranks_gather(ctx, n, sizeof *p, all));
+    for (int64_t k = 0; k < n; k++) {
+        all[k].begin = p[k].begin;
+        all[k].end = p[k].end;
+        p[k] = all[k];
+    }
+done:
+    ferry_i_free(all);
+    return st;
+}
+
+/* In the end rank 0 has all before anybody goes on, so that what fails on every rank then is rank 0's to say. */
+ferry_status ferry_i_pieces_bring(ferry_ctx *ctx, const ferry_piece *p, int64_t n,
+                                  ferry_place_by by, int64_t all, size_t size, void *items)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *cut = NULL;
+    double nothing = 0;
+
+    if (!shared(ctx, n)) return st;
+    const int ranks = ctx->ranks->size;
+    FERRY_NEW(ctx, cut, ranks + 1);
+    ferry_i_ranks_cuts(ctx, n, cut);
+    for (int i = 0; i <= ranks; i++)
+        cut[i] = cut[i] == n          ? all
+                 : by == FERRY_BY_ROW ? p[cut[i]].row_at
+                                      : p[cut[i]].entry_at;
+    FERRY_TRY(ferry_i_ranks_share(ctx, cut, size, items));
+    FERRY_TRY(ferry_i_ranks_sum(ctx, 1, &nothing));
+done:
+    ferry_i_free(cut);
+    return st;
+}
+
+/* Texts travel as places in the file, from 1; 0 is a missing one. */
+ferry_status ferry_i_pieces_bring_spans(ferry_ctx *ctx, const ferry_piece *p, int64_t n,
+                                        int64_t rows, int64_t each, const char *text,
+                                        ferry_span *spans)
+{
+    ferry_status st = FERRY_OK;
+    int64_t from = 0, to = 0;
+
+    if (!shared(ctx, n)) return st;
+    ferry_i_pieces_mine(ctx, n, &from, &to);
+    const int64_t first = from < n ? p[from].row_at : rows,
+                  last = to < n ? p[to].row_at : rows;
+    for (int64_t i = first * each; i < last * each; i++)
+        if (spans[i].s) spans[i].s = (const char *)(uintptr_t)(spans[i].s - text + 1);
+    FERRY_TRY(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ROW, rows,
+                                   (size_t)each * sizeof *spans, spans));
+    for (int64_t i = 0; i < rows * each; i++)
+        if (spans[i].s) spans[i].s = text + (uintptr_t)spans[i].s - 1;
+done:
+    return st;
+}
+
+/* Rank 0's first, then those that rank 1 adds, and so on: in that order the file names them. */
+ferry_status ferry_i_pieces_unite(ferry_ctx *ctx, int64_t n, ferry_ids **ids, int64_t **map)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text mine = {0};
+    ferry_ids *united = NULL;
+    char *all = NULL;
+    int64_t from = 0, bytes = 0, own = 0;
+
+    *map = NULL;
+    if (!shared(ctx, n)) return st;
+    ferry_i_ids_print(*ids, &mine);
+    FERRY_HAVE(ctx, !mine.failed);
+    FERRY_TRY(
+        ferry_i_ranks_collect(ctx, mine.len, 1, mine.s, &from, &bytes, (void **)&all));
+    FERRY_HAVE(ctx, united = ferry_i_ids_new());
+    FERRY_NEW(ctx, *map, ferry_i_ids_count(*ids));
+    for (int64_t at = 0; at < bytes; at += (int64_t)strlen(all + at) + 1) {
+        const int64_t k = ferry_i_ids_add(united, all + at, NULL);
+        FERRY_HAVE(ctx, k >= 0);
+        if (at >= from && at < from + mine.len) (*map)[own++] = k;
+    }
+    ferry_i_ids_free(*ids);
+    FERRY_MOVE(*ids, united);
+done:
+    ferry_i_ids_free(united);
+    ferry_i_text_free(&mine);
+    ferry_i_free(all);
+    return st;
+}
+
+/* ---- text ---- */
 
 /* By counting from the start: O(bytes), which only messages pay. */
 int64_t ferry_i_line_of(const char *begin, const char *at)

@@ -1,5 +1,9 @@
 /* What the text formats share: pieces of a file that threads parse side by side, spans of
- * text in it, missing cells, and labels made from texts. */
+ * text in it, missing cells, and labels made from texts.
+ *
+ * Where ranks read a file together (core/ranks.h) each parses a few pieces that follow each other. What it found in
+ * them, and what it put in their places, then goes to all, so that every rank goes on as one process does.
+ * All that decides how it goes on must come from what was shared. Else nothing of that happens: all pieces are ours. */
 #ifndef FERRY_LINES_H
 #define FERRY_LINES_H
 
@@ -39,6 +43,24 @@ void ferry_i_piece_bad(ferry_piece *p, int64_t line, const char *fmt, ...)
 /* FERRY_EDATA for the first piece with an error. */
 ferry_status ferry_i_pieces_check(ferry_ctx *ctx, const char *path, const ferry_piece *p,
                                   int64_t n);
+
+/* Which pieces are ours. A file of one piece every rank parses itself. */
+void ferry_i_pieces_mine(const ferry_ctx *ctx, int64_t n, int64_t *from, int64_t *to);
+/* What ranks found in their pieces, counts and errors, for all. */
+ferry_status ferry_i_pieces_share(ferry_ctx *ctx, ferry_piece *p, int64_t n);
+/* What ranks put into the places of their pieces, for all: items (each of `size` bytes) go by row_at, or by entry_at. `all`
+ * of them have room. */
+typedef enum ferry_place_by { FERRY_BY_ROW, FERRY_BY_ENTRY } ferry_place_by;
+ferry_status ferry_i_pieces_bring(ferry_ctx *ctx, const ferry_piece *p, int64_t n,
+                                  ferry_place_by by, int64_t all, size_t size, void *items);
+/* The same for spans of the text that begins at `text`, `each` of them a row. */
+ferry_status ferry_i_pieces_bring_spans(ferry_ctx *ctx, const ferry_piece *p, int64_t n,
+                                        int64_t rows, int64_t each, const char *text,
+                                        ferry_span *spans);
+/* Ids that every rank has numbered as its pieces name them become those of all, numbered as the file names them. *map (new)
+ * has the number of each id of ours; NULL: they are the file's already. */
+ferry_status ferry_i_pieces_unite(ferry_ctx *ctx, int64_t n, ferry_ids **ids,
+                                  int64_t **map);
 
 /* Line number of a place in a text. From 1. O(bytes before it): for messages only. */
 int64_t ferry_i_line_of(const char *begin, const char *at);

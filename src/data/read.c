@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/ranks.h"
 #include "data/formats.h"
 #include "data/text.h"
 
@@ -218,6 +219,7 @@ static ferry_status read_file(ferry_ctx *ctx, const request *q, const char *path
     ferry_input in = {0}, name_only = {0};
 
     FERRY_TRY(ferry_i_input_open(ctx, path, &in));
+    FERRY_TRY(ferry_i_ranks_same(ctx, in.path, in.data, in.size));
     FERRY_NEED(ctx, in.size > 0, FERRY_EDATA, "%s: empty file", in.path);
     if (!f || has_other_format(q, path, &in))
         FERRY_TRY(ferry_i_format_of(ctx, path, &in, q->kinds, &f));
@@ -260,6 +262,21 @@ done:
     return st;
 }
 
+/* Which files there are decides what is read, and so where ranks that read together meet. */
+static ferry_status same_tree(ferry_ctx *ctx, const char *path, const ferry_archive *tree)
+{
+    ferry_status st = FERRY_OK;
+    ferry_text names = {0};
+
+    for (int64_t i = 0; i < tree->n; i++)
+        ferry_i_text_addf(&names, "%s\n", tree->members[i].name);
+    FERRY_HAVE(ctx, !names.failed);
+    FERRY_TRY(ferry_i_ranks_same(ctx, path, names.len ? names.s : "", names.len));
+done:
+    ferry_i_text_free(&names);
+    return st;
+}
+
 /* A folder or archive without #: a format that reads it whole, the only file inside, or a
  * list of the files. */
 static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path,
@@ -272,6 +289,7 @@ static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path
     char *only = NULL;
 
     FERRY_TRY(ferry_i_tree_list(ctx, path, (ferry_bring){0}, &in, &tree));
+    FERRY_TRY(same_tree(ctx, path, &tree));
     FERRY_NEED(ctx, tree.n > 0, FERRY_EDATA, "%s: holds no files", path);
     /* a format given by name that reads single files: meant for the only file inside */
     if (f && !f->sniff_tree) f = NULL;
@@ -367,7 +385,10 @@ static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
     FERRY_TRY(ferry_i_opts_parse(ctx, "reader", ferry_i_read_table, ferry_i_read_table_n,
                                  opts, &q->s));
     if (q->s.format[0]) FERRY_TRY(ferry_i_format_named(ctx, q->s.format, &q->format));
-    FERRY_TRY(read_any(ctx, q, &d));
+    ferry_i_ranks_file(ctx, true);
+    st = read_any(ctx, q, &d);
+    ferry_i_ranks_file(ctx, false);
+    FERRY_TRY(st);
     /* a file may turn out to hold something else than its format could */
     FERRY_NEED(ctx, q->kinds & 1u << d->kind || d->kind == FERRY_DATA_LISTING, FERRY_EDATA,
                "%s: holds %s, expected %s", d->path, kind_words[d->kind],

@@ -336,17 +336,37 @@ done:
     return st;
 }
 
+/* What the other ranks have parsed, where they read with us. */
+static ferry_status bring(ferry_ctx *ctx, const reading *r, int64_t rows, int64_t entries)
+{
+    const ferry_matrix *x = r->x;
+    const ferry_piece *p = r->piece;
+    const int64_t n = r->pieces;
+
+    FERRY_PASS(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ROW, rows, sizeof *x->start,
+                                    x->start + 1));
+    FERRY_PASS(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ENTRY, entries, sizeof *x->index,
+                                    x->index));
+    FERRY_PASS(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ENTRY, entries, sizeof *x->value,
+                                    x->value));
+    FERRY_PASS(ferry_i_pieces_bring_spans(ctx, p, n, rows, 1, r->in->data, r->label));
+    if (!r->id) return FERRY_OK;
+    return ferry_i_pieces_bring_spans(ctx, p, n, rows, 1, r->in->data, r->id);
+}
+
 /* Both passes. */
 static ferry_status load(ferry_ctx *ctx, reading *r)
 {
     const ferry_input *in = r->in;
-    int64_t rows = 0, entries = 0, hashes = 0;
+    int64_t rows = 0, entries = 0, hashes = 0, from = 0, to = 0;
 
     /* first pass: bounds */
     FERRY_PASS(ferry_i_pieces(ctx, in->data, in->data + in->size, &r->piece, &r->pieces));
+    ferry_i_pieces_mine(ctx, r->pieces, &from, &to);
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t k = 0; k < r->pieces; k++)
+    for (int64_t k = from; k < to; k++)
         count(&r->piece[k]);
+    FERRY_PASS(ferry_i_pieces_share(ctx, r->piece, r->pieces));
     for (int64_t k = 0; k < r->pieces; k++)
         hashes += r->piece[k].hashes;
     /* every piece gets its places; a colon or newline too many (comments, qid) leaves a
@@ -356,11 +376,13 @@ static ferry_status load(ferry_ctx *ctx, reading *r)
     r->label = ferry_i_calloc(rows, sizeof *r->label);
     if (hashes > 0) r->id = ferry_i_calloc(rows, sizeof *r->id);
     if (!r->label || (hashes > 0 && !r->id)) return ferry_i_nomem(ctx);
-    /* second pass: values */
+        /* second pass: values */
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t k = 0; k < r->pieces; k++)
+    for (int64_t k = from; k < to; k++)
         parse(r, &r->piece[k]);
+    FERRY_PASS(ferry_i_pieces_share(ctx, r->piece, r->pieces));
     FERRY_PASS(ferry_i_pieces_check(ctx, in->path, r->piece, r->pieces));
+    FERRY_PASS(bring(ctx, r, rows, entries));
     /* gaps closed, then the shape */
     close_up(r);
     if (r->x->rows <= 0)

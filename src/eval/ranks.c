@@ -113,7 +113,8 @@ done:
     return st;
 }
 
-static ferry_status serve_call(ferry_ctx *outer, ferry_parcel *p)
+/* read: the task that all ranks have read together, which stays for the calls that follow. */
+static ferry_status serve_call(ferry_ctx *outer, ferry_parcel *p, ferry_task **read)
 {
     ferry_status st = FERRY_OK;
     ferry_ctx own = ferry_i_child(outer), *ctx = &own;
@@ -122,9 +123,17 @@ static ferry_status serve_call(ferry_ctx *outer, ferry_parcel *p)
 
     ctx->ranks->over = false;
     FERRY_CARRY(p, ctx->ranks->pool);
-    FERRY_TRY(answer(ctx, ferry_i_task_called(ctx, p, &c)));
+    FERRY_TRY(answer(ctx, ferry_i_task_called(ctx, p, read, &c)));
     FERRY_TRY(wait_for_all(ctx, &go));
-    if (go) take_part(ctx, &c);
+    if (go && !c.task) {
+        ferry_task_free(*read); /* another one comes */
+        *read = NULL;
+        ferry_i_task_read_along(ctx, &c);
+        c.kept = true;
+    } else if (go) {
+        take_part(ctx, &c);
+    }
+    if (c.kept) FERRY_MOVE(*read, c.task);
 done:
     ferry_i_called_free(&c);
     return ferry_i_join(outer, ctx, st);
@@ -137,6 +146,7 @@ ferry_status ferry_ranks_serve(ferry_ctx *ctx)
     ferry_status st = FERRY_OK;
     const ferry_parcel bye = {0};
     ferry_parcel p = {0};
+    ferry_task *read = NULL;
     ferry_tag tag = 0;
     bool there = false;
     int from = 0;
@@ -149,11 +159,12 @@ ferry_status ferry_ranks_serve(ferry_ctx *ctx)
             ferry_i_ranks_rest();
             continue;
         }
-        if (tag == RANK_CALL) st = serve_call(ctx, &p);
+        if (tag == RANK_CALL) st = serve_call(ctx, &p, &read);
         ferry_i_parcel_free(&p);
         FERRY_TRY(st);
     }
     FERRY_TRY(ferry_i_ranks_send(ctx, 0, RANK_BYE, &bye));
 done:
+    ferry_task_free(read);
     return st;
 }

@@ -1,12 +1,15 @@
 /* Calling the other ranks to work on a task (core/ranks.h): what they need to make the same one.
  *
  * They get the task file's text and read its data themselves, from the same paths; a hash of what was read
- * tells whether it is the same data. A task that a program made has no text: rank 0 works on it alone. */
+ * tells whether it is the same data. A task that a program made has no text: rank 0 works on it alone.
+ *
+ * With --engine mpi they are called when rank 0 is about to read it ("read"): all read the files together, and the
+ * others keep the task for the calls that follow. */
 #include <string.h>
 #include <xxhash.h>
 
 #include "core/ranks.h"
-#include "data/data.h"
+#include "data/archive.h"
 #include "task/task.h"
 
 static bool leads(const ferry_ctx *ctx, const ferry_task *task)
@@ -109,6 +112,32 @@ done:
     return st;
 }
 
+ferry_status ferry_i_task_read(ferry_ctx *ctx, const ferry_task *origin)
+{
+    ferry_parcel p = {.writing = true};
+
+    if (!leads(ctx, origin) || ctx->ranks->calls > 0 ||
+        strcmp(ferry_ctx_engine(ctx), "mpi") != 0)
+        return FERRY_OK;
+    ferry_status st = pack(ctx, "read", origin, NULL, &p);
+    ctx->ranks->calls++;
+    if (st == FERRY_OK) st = ferry_i_ranks_begin(ctx, &p);
+    if (st == FERRY_OK)
+        ferry_i_ranks_read(ctx);
+    else
+        ferry_i_ranks_end(ctx);
+    ferry_i_parcel_free(&p);
+    return st;
+}
+
+/* All have agreed that it is over: nobody need be told. */
+ferry_status ferry_i_task_read_end(ferry_ctx *ctx, ferry_status st)
+{
+    if (!ctx->ranks || !ctx->ranks->reading) return st;
+    ctx->ranks->calls--;
+    return ferry_i_ranks_read_end(ctx, st);
+}
+
 ferry_status ferry_i_task_call(ferry_ctx *ctx, const char *verb, const ferry_task *task,
                                const ferry_opts *opts)
 {
@@ -144,39 +173,88 @@ void ferry_i_called_free(ferry_called *c)
 {
     ferry_task_free(c->task);
     ferry_opts_free(c->opts);
-    FERRY_FREE(c->verb, c->part);
+    ferry_opts_free(c->sets);
+    FERRY_FREE(c->verb, c->part, c->file, c->text);
     *c = (ferry_called){0};
 }
 
-ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_called *c)
+/* The task that the call is about, as if this rank had read its file itself. */
+static ferry_status make(ferry_ctx *ctx, ferry_called *c)
 {
     ferry_status st = FERRY_OK;
-    char *engine = NULL, *file = NULL, *text = NULL, *dir = NULL;
-    ferry_opts *sets = NULL;
+    char *dir = NULL;
+
+    FERRY_HAVE(ctx, dir = ferry_i_path_dir(c->file));
+    FERRY_TRY(ferry_i_task_parse(ctx, c->file, dir, c->text, (int64_t)strlen(c->text),
+                                 c->sets, &c->task));
+    FERRY_MOVE(c->task->file, c->file);
+    FERRY_MOVE(c->task->text, c->text);
+    FERRY_MOVE(c->task->sets, c->sets);
+done:
+    ferry_i_free(dir);
+    return st;
+}
+
+static bool same_opts(const ferry_opts *a, const ferry_opts *b)
+{
+    bool same = ferry_opts_count(a) == ferry_opts_count(b);
+
+    for (int64_t i = 0; same && i < ferry_opts_count(a); i++) {
+        const ferry_setting *x = ferry_opts_at(a, i), *y = ferry_opts_at(b, i);
+        same = strcmp(x->key, y->key) == 0 && strcmp(x->value, y->value) == 0;
+    }
+    return same;
+}
+
+static bool is_this(const ferry_task *task, const ferry_called *c)
+{
+    return task && strcmp(task->file, c->file) == 0 && strcmp(task->text, c->text) == 0 &&
+           same_opts(task->sets, c->sets);
+}
+
+ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_task **read,
+                                 ferry_called *c)
+{
+    ferry_status st = FERRY_OK;
+    char *engine = NULL;
     uint64_t hash = 0;
 
     ferry_i_parcel_text(p, &c->verb);
     ferry_i_parcel_text(p, &c->part);
     ferry_i_parcel_text(p, &engine);
-    ferry_i_parcel_text(p, &file);
-    ferry_i_parcel_text(p, &text);
+    ferry_i_parcel_text(p, &c->file);
+    ferry_i_parcel_text(p, &c->text);
     FERRY_CARRY(p, ctx->seed);
     FERRY_CARRY(p, hash);
-    FERRY_HAVE(ctx, c->verb && engine && file && text);
+    FERRY_HAVE(ctx, c->verb && engine && c->file && c->text);
     FERRY_TRY(ferry_ctx_set_engine(ctx, engine));
     FERRY_TRY(carry_opts(ctx, p, &c->opts));
-    FERRY_TRY(carry_opts(ctx, p, &sets));
-    FERRY_HAVE(ctx, dir = ferry_i_path_dir(file));
-    FERRY_TRY(
-        ferry_i_task_parse(ctx, file, dir, text, (int64_t)strlen(text), sets, &c->task));
+    FERRY_TRY(carry_opts(ctx, p, &c->sets));
+    if (strcmp(c->verb, "read") == 0) goto done; /* when all are ready */
+    c->kept = is_this(*read, c);
+    if (c->kept)
+        FERRY_MOVE(c->task, *read);
+    else
+        FERRY_TRY(make(ctx, c));
+    const int64_t named = c->task->n_methods;
     FERRY_TRY(carry_methods(ctx, p, c->task));
     FERRY_HAVE(ctx, !p->failed);
+    c->kept = c->kept && c->task->n_methods == named;
     FERRY_NEED(ctx, hash_of(c->task) == hash, FERRY_EDATA,
-               "%s: the data it names is not what rank 0 has read", file);
-    FERRY_MOVE(c->task->file, file); /* as if it had read the file itself */
-    FERRY_MOVE(c->task->text, text);
+               "%s: the data it names is not what rank 0 has read", c->task->file);
 done:
-    ferry_opts_free(sets);
-    FERRY_FREE(engine, file, text, dir);
+    ferry_i_free(engine);
     return st;
+}
+
+/* What goes wrong is rank 0's to tell. */
+void ferry_i_task_read_along(ferry_ctx *ctx, ferry_called *c)
+{
+    ferry_i_ranks_read(ctx);
+    ferry_i_unpacked_keep(ctx, true);
+    const ferry_status st = make(ctx, c);
+    ferry_i_unpacked_keep(ctx, false);
+    if (ferry_i_ranks_read_end(ctx, st) == FERRY_OK) return;
+    ferry_task_free(c->task);
+    c->task = NULL;
 }

@@ -339,8 +339,8 @@ static char *absolute(const char *path)
     return ferry_i_path_join(getcwd(here, sizeof here) ? here : NULL, path);
 }
 
-/* Keep with the task what made it, so that a run can be repeated. */
-static ferry_status keep_origin(ferry_ctx *ctx, const char *path, const ferry_input *in,
+/* What makes a task, which is kept with it so that a run can be repeated. */
+static ferry_status find_origin(ferry_ctx *ctx, const char *path, const ferry_input *in,
                                 const ferry_opts *sets, ferry_task *t)
 {
     t->file = absolute(path);
@@ -358,21 +358,30 @@ ferry_status ferry_task_load(ferry_ctx *ctx, const char *path, const ferry_opts 
 
     ferry_status st = FERRY_OK;
     ferry_input in = {0};
+    ferry_task origin = {0};
     char *dir = NULL;
 
     FERRY_NEED(ctx, path, FERRY_EINVAL, "no task file given");
     FERRY_TRY(ferry_i_input_file(ctx, path, &in));
     FERRY_HAVE(ctx, dir = ferry_i_path_dir(path));
+    FERRY_TRY(find_origin(ctx, path, &in, sets, &origin));
+    FERRY_TRY(ferry_i_task_read(ctx, &origin));
     ferry_i_unpacked_keep(ctx, true); /* domains often share an archive */
-    FERRY_TRY(ferry_i_task_parse(ctx, in.path, strcmp(dir, ".") == 0 ? "" : dir, in.data,
-                                 in.size, sets, out));
-    st = keep_origin(ctx, path, &in, sets, *out);
+    st = ferry_i_task_parse(ctx, in.path, strcmp(dir, ".") == 0 ? "" : dir, in.data,
+                            in.size, sets, out);
+    st = ferry_i_task_read_end(ctx, st);
     if (st != FERRY_OK) {
         ferry_task_free(*out);
         *out = NULL;
+        goto done;
     }
+    FERRY_MOVE((*out)->file, origin.file);
+    FERRY_MOVE((*out)->text, origin.text);
+    FERRY_MOVE((*out)->sets, origin.sets);
 done:
     ferry_i_unpacked_keep(ctx, false);
+    FERRY_FREE(origin.file, origin.text);
+    ferry_opts_free(origin.sets);
     ferry_i_free(dir);
     ferry_i_input_close(&in);
     return st;

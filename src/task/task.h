@@ -115,13 +115,24 @@ ferry_status ferry_i_task_control(ferry_ctx *ctx, const ferry_task *task,
 ferry_status ferry_i_task_call(ferry_ctx *ctx, const char *verb, const ferry_task *task,
                                const ferry_opts *opts);
 void ferry_i_task_call_end(ferry_ctx *ctx, const ferry_task *task);
+/* Rank 0 is about to read the task that has this file, text and sets. With --engine mpi the others are called to read it
+ * together; then, or else at once, it goes on. After FERRY_OK read_end() has the last word on what became of it. */
+ferry_status ferry_i_task_read(ferry_ctx *ctx, const ferry_task *origin);
+ferry_status ferry_i_task_read_end(ferry_ctx *ctx, ferry_status st);
 /* What a rank was called to; the context gets rank 0's seed and engine. */
 typedef struct ferry_called {
     char *verb, *part; /* part: as ctx->part */
     ferry_task *task;
     ferry_opts *opts;
+    bool kept; /* the task is *read, unchanged: the next call may be about it, too */
+    char *file, *text; /* of the task, until it is there */
+    ferry_opts *sets;
 } ferry_called;
-ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_called *out);
+/* read: the task that was read together before, or NULL; taken if it is the one. Without a task: it is to be read now, by
+ * read_along() when all are ready, which leaves it NULL if that failed. */
+ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_task **read,
+                                 ferry_called *out);
+void ferry_i_task_read_along(ferry_ctx *ctx, ferry_called *c);
 void ferry_i_called_free(ferry_called *c);
 
 /* Parse a task file's bytes; `path` is for messages, data files are relative to dir. */

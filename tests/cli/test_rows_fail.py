@@ -117,7 +117,7 @@ def test_other_data(folder):
         p = subprocess.Popen([mpirun(), "-n", "2", "sh", "-c", line], env={**os.environ, **ENV}, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True)
         r = finish(p)
-        says = "own.yaml: the data it names is not what rank 0 has read" if change else "target.csv: "
+        says = "target.csv: it is not what rank 0 has read" if change else "target.csv: "
         assert r.code != 0 and r.err.count("ferry: ") == 1 and "ferry: rank 1 (" in r.err and says in r.err, (name, r)
         assert not os.path.exists(f"{folder}/{i}/m.ferry")
 
