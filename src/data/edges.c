@@ -2,12 +2,21 @@
  * or not.
  *
  * A first line is a header when its third column is no number, or when its words are names
- * such as source and target. Nodes are ids as they stand: 01 and 1 are two nodes. */
+ * such as source and target. Nodes are ids as they stand: 01 and 1 are two nodes. Ranks that read together (lines.h)
+ * parse a part of the lines each. */
 #include <string.h>
 
 #include "data/fields.h"
 #include "data/graph_file.h"
 #include "data/lines.h"
+
+/* The number of the last node. */
+static ferry_status check_nodes(ferry_ctx *ctx, int64_t node)
+{
+    if (node > INT32_MAX)
+        return ferry_i_fail(ctx, FERRY_EDATA, "more than %d nodes", INT32_MAX);
+    return FERRY_OK;
+}
 
 /* Nodes are numbered in the order seen. Edges are kept as they come, repeats too: the
  * domain adds those up, in graph.c. */
@@ -18,8 +27,7 @@ ferry_status ferry_i_edges_add(ferry_ctx *ctx, ferry_edges *g, const ferry_field
     const int64_t b = ferry_i_field_id(g->nodes, to, NULL);
 
     if (a < 0 || b < 0 || !FERRY_GROW(g->e, g->n, g->cap)) return ferry_i_nomem(ctx);
-    if (a > INT32_MAX || b > INT32_MAX)
-        return ferry_i_fail(ctx, FERRY_EDATA, "more than %d nodes", INT32_MAX);
+    FERRY_PASS(check_nodes(ctx, a > b ? a : b));
     g->e[g->n++] = (ferry_edge){(int32_t)a, (int32_t)b, weight};
     g->weighted = g->weighted || weight != 1;
     return FERRY_OK;
@@ -72,6 +80,69 @@ static bool is_header(const ferry_field *f, int64_t n)
            (n == 3 && !ferry_i_field_real(&f[2], &x));
 }
 
+/* What the first line says of all. */
+typedef struct shape {
+    const char *begin; /* of the text */
+    const char *sep;
+    int64_t width;
+} shape;
+
+/* The lines of a piece, up to the first error, which is noted there; rows counts its edges. */
+static ferry_status read_piece(ferry_ctx *ctx, const shape *w, ferry_edges *g,
+                               ferry_piece *p)
+{
+    ferry_lines l = {.next = p->begin, .end = p->end};
+    ferry_field f[3];
+    char show[44];
+
+    while (ferry_i_full_line(&l, "#%")) {
+        const int64_t n = ferry_i_fields(l.s, l.e, w->sep, f, 3);
+        double weight = 1;
+        if (n != w->width)
+            ferry_i_piece_bad(p, ferry_i_line_of(w->begin, l.s),
+                              "expected %d columns, found %lld", (int)w->width,
+                              (long long)n);
+        else if (f[0].n == 0 || f[1].n == 0)
+            ferry_i_piece_bad(p, ferry_i_line_of(w->begin, l.s), "expected two node ids");
+        else if (n == 3 && !ferry_i_field_real(&f[2], &weight))
+            ferry_i_piece_bad(p, ferry_i_line_of(w->begin, l.s),
+                              "expected a finite number as weight, found \"%s\"",
+                              ferry_i_field_show(&f[2], show));
+        if (p->bad_line) break;
+        FERRY_PASS(ferry_i_edges_add(ctx, g, &f[0], &f[1], weight));
+        p->rows++;
+    }
+    return FERRY_OK;
+}
+
+/* Where ranks read together: nodes and edges of our pieces become those of all. */
+static ferry_status unite(ferry_ctx *ctx, ferry_edges *g, ferry_piece *p, int64_t n,
+                          int64_t first)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *node = NULL, all = 0, none = 0;
+    ferry_edge *e = NULL;
+
+    FERRY_TRY(ferry_i_pieces_unite(ctx, n, &g->nodes, &node));
+    if (!node) goto done; /* all were ours */
+    FERRY_TRY(check_nodes(ctx, ferry_i_ids_count(g->nodes) - 1));
+    ferry_i_pieces_place(p, n, 1, &all, &none);
+    FERRY_NEW(ctx, e, all);
+    ferry_edge *to = e + (first < n ? p[first].row_at : all);
+    for (int64_t k = 0; k < g->n; k++)
+        to[k] = (ferry_edge){(int32_t)node[g->e[k].from], (int32_t)node[g->e[k].to],
+                             g->e[k].weight};
+    FERRY_TRY(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ROW, all, sizeof *e, e));
+    for (int64_t k = 0; k < all; k++)
+        g->weighted = g->weighted || e[k].weight != 1;
+    ferry_i_free(g->e);
+    FERRY_MOVE(g->e, e);
+    g->n = g->cap = all;
+done:
+    FERRY_FREE(node, e);
+    return st;
+}
+
 /* The first line gives separator and width for all; the separator is guessed once, so a
  * line that is written otherwise is an error and not another kind of edge. */
 static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
@@ -79,35 +150,29 @@ static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf
 {
     ferry_status st = FERRY_OK;
     ferry_lines l = ferry_i_lines(u->s, u->n);
-    const char *sep = s->sep[0] ? ferry_i_sep_of(s->sep) : NULL;
-    int64_t width = 0;
+    shape w = {.begin = u->s};
+    ferry_piece *p = NULL;
+    int64_t n = 0, from = 0, to = 0;
     ferry_field f[3];
-    char show[44];
 
-    while (ferry_i_full_line(&l, "#%")) {
-        double weight = 1;
-        const bool first = width == 0;
-        /* guessed from the first line that is no comment */
-        if (!sep) sep = ferry_i_sep_guess(l.s, l.e);
-        const int64_t n = ferry_i_fields(l.s, l.e, sep, f, 3);
-        if (first) width = n;
-        FERRY_NEED_AT(ctx, n == width && n >= 2 && n <= 3, path, l.line,
-                      "expected %s columns, found %lld",
-                      width == 2   ? "2"
-                      : width == 3 ? "3"
-                                   : "from, to and perhaps weight as",
-                      (long long)n);
-        /* 1: yes, 0: auto (see the table in formats.c) */
-        if (first && (s->header == 1 || (s->header == 0 && is_header(f, n)))) continue;
-        FERRY_NEED_AT(ctx, f[0].n != 0 && f[1].n != 0, path, l.line,
-                      "expected two node ids");
-        FERRY_NEED_AT(ctx, n != 3 || ferry_i_field_real(&f[2], &weight), path, l.line,
-                      "expected a finite number as weight, found \"%s\"",
-                      ferry_i_field_show(&f[2], show));
-        FERRY_TRY(ferry_i_edges_add(ctx, g, &f[0], &f[1], weight));
-    }
-    if (width == 0) st = ferry_i_bad(ctx, path, 0, "is empty, expected edges (from to)");
+    FERRY_NEED_AT(ctx, ferry_i_full_line(&l, "#%"), path, 0,
+                  "is empty, expected edges (from to)");
+    w.sep = s->sep[0] ? ferry_i_sep_of(s->sep) : ferry_i_sep_guess(l.s, l.e);
+    w.width = ferry_i_fields(l.s, l.e, w.sep, f, 3);
+    FERRY_NEED_AT(ctx, w.width >= 2 && w.width <= 3, path, l.line,
+                  "expected from, to and perhaps weight as columns, found %lld",
+                  (long long)w.width);
+    /* 1: yes, 0: auto (see the table in formats.c) */
+    const bool header = s->header == 1 || (s->header == 0 && is_header(f, w.width));
+    FERRY_TRY(ferry_i_pieces(ctx, header ? l.next : l.s, l.end, &p, &n));
+    ferry_i_pieces_mine(ctx, n, &from, &to);
+    for (int64_t k = from; k < to && (k == from || !p[k - 1].bad_line); k++)
+        FERRY_TRY(read_piece(ctx, &w, g, &p[k]));
+    FERRY_TRY(ferry_i_pieces_share(ctx, p, n));
+    FERRY_TRY(ferry_i_pieces_check(ctx, path, p, n));
+    FERRY_TRY(unite(ctx, g, p, n, from));
 done:
+    ferry_i_free(p);
     return st;
 }
 

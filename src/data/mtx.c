@@ -8,18 +8,21 @@
  *
  * Traps: an array is written column by column; a symmetric file has only the lower triangle,
  * a skew one without its diagonal; pattern entries are 1. The promised count of entries is
- * checked against the file's size before memory is taken for it, and against the lines. */
+ * checked against the file's size before memory is taken for it, and against the lines.
+ *
+ * Ranks that read together (lines.h) parse a part of the entries each; an array every rank reads whole. */
 #include <math.h>
 #include <string.h>
 
 #include "data/fields.h"
+#include "data/lines.h"
 #include "data/variables.h"
 
 typedef enum symmetry { GENERAL, SYMMETRIC, SKEW } symmetry;
 
 /* A file being read. l stands behind the last line that was taken. */
 typedef struct mtx {
-    const char *path;
+    const char *path, *text;
     int64_t size; /* of the file */
     ferry_lines l;
     /* coordinate: entries by place, else an array; pattern: no values, all are 1 */
@@ -117,34 +120,37 @@ typedef struct entry {
     double value;
 } entry;
 
-/* The line at hand as an entry, every field checked with its own message. */
-static ferry_status one_entry(ferry_ctx *ctx, const mtx *m, entry *e)
+/* A line as an entry, every field checked with its own message. False: an error was noted. */
+static bool one_entry(const mtx *m, const ferry_lines *l, ferry_piece *p, entry *e)
 {
     ferry_field f[4];
     char show[44];
     int64_t i = 0, j = 0;
-    const int64_t want = m->pattern ? 2 : 3, n = ferry_i_fields(m->l.s, m->l.e, " ", f, 4);
+    const int64_t want = m->pattern ? 2 : 3, n = ferry_i_fields(l->s, l->e, " ", f, 4);
 
-    if (n != want)
-        return ferry_i_bad(ctx, m->path, m->l.line, "expected %lld columns, found %lld",
-                           (long long)want, (long long)n);
-    if (!ferry_i_field_int(&f[0], &i) || i < 1 || i > m->rows)
-        return ferry_i_bad(ctx, m->path, m->l.line, "row \"%s\", expected 1 .. %lld",
-                           ferry_i_field_show(&f[0], show), (long long)m->rows);
-    if (!ferry_i_field_int(&f[1], &j) || j < 1 || j > m->cols)
-        return ferry_i_bad(ctx, m->path, m->l.line, "column \"%s\", expected 1 .. %lld",
-                           ferry_i_field_show(&f[1], show), (long long)m->cols);
     e->value = 1;
-    if (!m->pattern && !ferry_i_field_real(&f[2], &e->value))
-        return ferry_i_bad(ctx, m->path, m->l.line,
-                           "expected a finite number, found \"%s\"",
-                           ferry_i_field_show(&f[2], show));
-    if (m->sym == SKEW && i == j)
-        return ferry_i_bad(ctx, m->path, m->l.line,
-                           "a skew-symmetric matrix has no diagonal entries");
+    if (n != want)
+        ferry_i_piece_bad(p, ferry_i_line_of(m->text, l->s),
+                          "expected %lld columns, found %lld", (long long)want,
+                          (long long)n);
+    else if (!ferry_i_field_int(&f[0], &i) || i < 1 || i > m->rows)
+        ferry_i_piece_bad(p, ferry_i_line_of(m->text, l->s),
+                          "row \"%s\", expected 1 .. %lld", ferry_i_field_show(&f[0], show),
+                          (long long)m->rows);
+    else if (!ferry_i_field_int(&f[1], &j) || j < 1 || j > m->cols)
+        ferry_i_piece_bad(p, ferry_i_line_of(m->text, l->s),
+                          "column \"%s\", expected 1 .. %lld",
+                          ferry_i_field_show(&f[1], show), (long long)m->cols);
+    else if (!m->pattern && !ferry_i_field_real(&f[2], &e->value))
+        ferry_i_piece_bad(p, ferry_i_line_of(m->text, l->s),
+                          "expected a finite number, found \"%s\"",
+                          ferry_i_field_show(&f[2], show));
+    else if (m->sym == SKEW && i == j)
+        ferry_i_piece_bad(p, ferry_i_line_of(m->text, l->s),
+                          "a skew-symmetric matrix has no diagonal entries");
     e->row = (int32_t)(i - 1);
     e->col = (int32_t)(j - 1);
-    return FERRY_OK;
+    return p->bad_line == 0;
 }
 
 /* Entries by row, mirrored where the matrix is symmetric. */
@@ -187,25 +193,63 @@ done:
     return st;
 }
 
+/* The lines of a piece, up to the first error. rows counts its entries; the first `room` of them are stored. */
+static void read_piece(const mtx *m, ferry_piece *p, entry *e, int64_t room)
+{
+    ferry_lines l = {.next = p->begin, .end = p->end};
+    entry surplus;
+
+    while (ferry_i_full_line(&l, "%") &&
+           one_entry(m, &l, p, p->rows < room ? &e[p->rows] : &surplus))
+        p->rows++;
+}
+
+/* The first mistake in the file: a line of its own, or the one behind the last entry promised. */
+static ferry_status check_pieces(ferry_ctx *ctx, const mtx *m, const ferry_piece *p,
+                                 int64_t n)
+{
+    int64_t there = 0;
+
+    for (int64_t k = 0; k < n; there += p[k++].rows) {
+        ferry_lines l = {.next = p[k].begin, .end = p[k].end};
+        if (there + p[k].rows + (p[k].bad_line > 0) > m->entries) {
+            for (int64_t i = there; i <= m->entries; i++)
+                (void)ferry_i_full_line(&l, "%");
+            return ferry_i_bad(ctx, m->path, ferry_i_line_of(m->text, l.s),
+                               "more than the %lld entries promised",
+                               (long long)m->entries);
+        }
+        FERRY_PASS(ferry_i_pieces_check(ctx, m->path, &p[k], 1));
+    }
+    if (there < m->entries)
+        return ferry_i_bad(ctx, m->path, 0, "%lld entries promised, %lld there",
+                           (long long)m->entries, (long long)there);
+    return FERRY_OK;
+}
+
 /* Entries in any order. They are kept as read (16 bytes each) because rows are known only
- * when all lines are. */
+ * when all lines are. Ours are read to the front, and moved where they belong. */
 static ferry_status read_coordinate(ferry_ctx *ctx, mtx *m, ferry_var *v)
 {
     ferry_status st = FERRY_OK;
-    entry *e = ferry_i_calloc(m->entries, sizeof *e);
-    int64_t n = 0;
+    entry *e = NULL;
+    ferry_piece *p = NULL;
+    int64_t n = 0, from = 0, to = 0, own = 0, all = 0, none = 0;
 
-    FERRY_HAVE(ctx, e);
-    for (; ferry_i_full_line(&m->l, "%"); n++) {
-        FERRY_NEED_AT(ctx, n != m->entries, m->path, m->l.line,
-                      "more than the %lld entries promised", (long long)m->entries);
-        FERRY_TRY(one_entry(ctx, m, &e[n]));
-    }
-    FERRY_NEED_AT(ctx, n >= m->entries, m->path, 0, "%lld entries promised, %lld there",
-                  (long long)m->entries, (long long)n);
+    FERRY_NEW(ctx, e, m->entries);
+    FERRY_TRY(ferry_i_pieces(ctx, m->l.next, m->l.end, &p, &n));
+    ferry_i_pieces_mine(ctx, n, &from, &to);
+    for (int64_t k = from; k < to && own <= m->entries; own += p[k++].rows)
+        read_piece(m, &p[k], e + own, m->entries - own);
+    FERRY_TRY(ferry_i_pieces_share(ctx, p, n));
+    FERRY_TRY(check_pieces(ctx, m, p, n));
+    ferry_i_pieces_place(p, n, 1, &all, &none);
+    if (from < n && p[from].row_at > 0)
+        memmove(e + p[from].row_at, e, (size_t)own * sizeof *e);
+    FERRY_TRY(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ROW, all, sizeof *e, e));
     FERRY_TRY(place(ctx, m, e, v));
 done:
-    ferry_i_free(e);
+    FERRY_FREE(e, p);
     return st;
 }
 
@@ -256,7 +300,10 @@ static ferry_status read_mtx(ferry_ctx *ctx, const ferry_input *in, const char *
                              ferry_data **out)
 {
     ferry_status st = FERRY_OK;
-    mtx m = {.path = in->path, .size = in->size, .l = ferry_i_lines(in->data, in->size)};
+    mtx m = {.path = in->path,
+             .text = in->data,
+             .size = in->size,
+             .l = ferry_i_lines(in->data, in->size)};
     ferry_var v = {0};
 
     (void)member;

@@ -3,6 +3,8 @@
  *
  * A pair without a value (blank, ?, NA) is a pair to be predicted. A pair that is rated
  * twice stands here twice; a domain keeps the last.
+ *
+ * Ranks that read together (lines.h) parse a part of the lines each; a wide matrix every rank reads whole.
  */
 #include <math.h>
 #include <string.h>
@@ -20,6 +22,7 @@ typedef struct entry {
 typedef struct table {
     const ferry_read_settings *s;
     const char *path, *sep;
+    const char *begin; /* of the text */
     ferry_ids *users, *items;
     entry *e;
     int64_t n, cap;
@@ -159,12 +162,19 @@ static const char *remedy(const ferry_field *f, const char *other)
                                              : other;
 }
 
+/* The numbers of the last user and item. */
+static ferry_status check_counts(ferry_ctx *ctx, const table *t, int64_t user, int64_t item)
+{
+    if (user > INT32_MAX || item > INT32_MAX)
+        return ferry_i_bad(ctx, t->path, 0, "more than %d users or items", INT32_MAX);
+    return FERRY_OK;
+}
+
 /* One rating. user or item < 0 says that an id found no memory. */
 static ferry_status add(ferry_ctx *ctx, table *t, int64_t user, int64_t item, double value)
 {
     if (user < 0 || item < 0 || !FERRY_GROW(t->e, t->n, t->cap)) return ferry_i_nomem(ctx);
-    if (user > INT32_MAX || item > INT32_MAX)
-        return ferry_i_bad(ctx, t->path, 0, "more than %d users or items", INT32_MAX);
+    FERRY_PASS(check_counts(ctx, t, user, item));
     t->e[t->n++] = (entry){(int32_t)user, (int32_t)item, value};
     return FERRY_OK;
 }
@@ -174,32 +184,89 @@ static ferry_status add(ferry_ctx *ctx, table *t, int64_t user, int64_t item, do
 /* "user item value": col says which column is which, col[2] < 0 that there is no value and
  * every line is a pair to be predicted. All lines have the first one's number of
  * columns. */
+typedef struct shape {
+    const int64_t *col;
+    int64_t width;
+    ferry_field *f; /* room for a line's */
+} shape;
+
+/* The lines of a piece, up to the first error, which is noted there; rows counts its ratings. */
+static ferry_status read_piece(ferry_ctx *ctx, table *t, const shape *w, ferry_piece *p)
+{
+    ferry_lines l = {.next = p->begin, .end = p->end};
+    char show[44];
+
+    while (ferry_i_full_line(&l, "#%")) {
+        const int64_t n = ferry_i_fields(l.s, l.e, t->sep, w->f, w->width);
+        const ferry_field *u = &w->f[w->col[0]], *i = &w->f[w->col[1]],
+                          *v = w->col[2] < 0 ? NULL : &w->f[w->col[2]];
+        double value = NAN;
+        if (n != w->width)
+            ferry_i_piece_bad(p, ferry_i_line_of(t->begin, l.s),
+                              "expected %lld columns, found %lld", (long long)w->width,
+                              (long long)n);
+        else if (u->n == 0 || i->n == 0)
+            ferry_i_piece_bad(p, ferry_i_line_of(t->begin, l.s),
+                              "expected a user and an item");
+        else if (v && !is_missing(t, v) && !ferry_i_field_real(v, &value))
+            ferry_i_piece_bad(p, ferry_i_line_of(t->begin, l.s),
+                              "expected a finite number as rating, found \"%s\"%s",
+                              ferry_i_field_show(v, show), remedy(v, ""));
+        if (p->bad_line) break;
+        FERRY_PASS(add(ctx, t, ferry_i_field_id(t->users, u, NULL),
+                       ferry_i_field_id(t->items, i, NULL), value));
+        p->rows++;
+    }
+    return FERRY_OK;
+}
+
+/* Where ranks read together: users, items and ratings of our pieces become those of all. */
+static ferry_status unite(ferry_ctx *ctx, table *t, ferry_piece *p, int64_t n,
+                          int64_t first)
+{
+    ferry_status st = FERRY_OK;
+    int64_t *user = NULL, *item = NULL, all = 0, none = 0;
+    entry *e = NULL;
+
+    FERRY_TRY(ferry_i_pieces_unite(ctx, n, &t->users, &user));
+    FERRY_TRY(ferry_i_pieces_unite(ctx, n, &t->items, &item));
+    if (!user) goto done; /* all were ours */
+    FERRY_TRY(check_counts(ctx, t, ferry_i_ids_count(t->users) - 1,
+                           ferry_i_ids_count(t->items) - 1));
+    ferry_i_pieces_place(p, n, 1, &all, &none);
+    FERRY_NEW(ctx, e, all);
+    entry *to = e + (first < n ? p[first].row_at : all);
+    for (int64_t k = 0; k < t->n; k++)
+        to[k] = (entry){(int32_t)user[t->e[k].user], (int32_t)item[t->e[k].item],
+                        t->e[k].value};
+    FERRY_TRY(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ROW, all, sizeof *e, e));
+    ferry_i_free(t->e);
+    FERRY_MOVE(t->e, e);
+    t->n = t->cap = all;
+done:
+    FERRY_FREE(user, item, e);
+    return st;
+}
+
 static ferry_status read_triples(ferry_ctx *ctx, table *t, ferry_lines l, bool header,
                                  const int64_t col[3], int64_t width)
 {
     ferry_status st = FERRY_OK;
-    ferry_field *f = ferry_i_calloc(width, sizeof *f);
-    char show[44];
+    shape w = {.col = col, .width = width};
+    ferry_piece *p = NULL;
+    int64_t n = 0, from = 0, to = 0;
 
-    FERRY_HAVE(ctx, f);
+    FERRY_NEW(ctx, w.f, width);
     if (header) (void)ferry_i_full_line(&l, "#%");
-    while (ferry_i_full_line(&l, "#%")) {
-        const int64_t n = ferry_i_fields(l.s, l.e, t->sep, f, width);
-        double value = NAN;
-        FERRY_NEED_AT(ctx, n == width, t->path, l.line, "expected %lld columns, found %lld",
-                      (long long)width, (long long)n);
-        const ferry_field *u = &f[col[0]], *i = &f[col[1]],
-                          *v = col[2] < 0 ? NULL : &f[col[2]];
-        FERRY_NEED_AT(ctx, u->n != 0 && i->n != 0, t->path, l.line,
-                      "expected a user and an item");
-        FERRY_NEED_AT(ctx, !v || is_missing(t, v) || ferry_i_field_real(v, &value), t->path,
-                      l.line, "expected a finite number as rating, found \"%s\"%s",
-                      ferry_i_field_show(v, show), remedy(v, ""));
-        FERRY_TRY(add(ctx, t, ferry_i_field_id(t->users, u, NULL),
-                      ferry_i_field_id(t->items, i, NULL), value));
-    }
+    FERRY_TRY(ferry_i_pieces(ctx, l.next, l.end, &p, &n));
+    ferry_i_pieces_mine(ctx, n, &from, &to);
+    for (int64_t k = from; k < to && (k == from || !p[k - 1].bad_line); k++)
+        FERRY_TRY(read_piece(ctx, t, &w, &p[k]));
+    FERRY_TRY(ferry_i_pieces_share(ctx, p, n));
+    FERRY_TRY(ferry_i_pieces_check(ctx, t->path, p, n));
+    FERRY_TRY(unite(ctx, t, p, n, from));
 done:
-    ferry_i_free(f);
+    FERRY_FREE(w.f, p);
     return st;
 }
 
@@ -403,6 +470,7 @@ static ferry_status read_table(ferry_ctx *ctx, table *t, const ferry_utf8 *u)
     int64_t col[3] = {0, 1, 2}, names = 0;
     double x = 0;
 
+    t->begin = u->s;
     FERRY_NEED_AT(ctx, ferry_i_full_line(&l, "#%"), t->path, 0,
                   "is empty, expected ratings (user item value)");
     t->sep = t->s->sep[0] ? ferry_i_sep_of(t->s->sep) : ferry_i_sep_guess(l.s, l.e);

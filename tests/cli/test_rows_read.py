@@ -132,6 +132,60 @@ def test_svmlight_wrong(folder):
     refused(folder, "instance 1 has no # id: as others have", 4)
 
 
+def test_ratings(folder):
+    """Users and items are numbered as the file names them, whoever has parsed that line; quotes, blank lines, pairs without a value."""
+    mpirun()
+    draw = random.Random(4)
+    out = ["user;item;rating;time"]
+    for i in range(60000):
+        user = f'"the ""{draw.randrange(700)}""; th"' if i % 5 == 0 else f"u{draw.randrange(700 + i // 100)}"
+        out.append(f"{user};i{draw.randrange(300 + i // 1000)};{'' if i % 501 == 500 else draw.randrange(1, 6)};{i}")
+        if i % 1000 == 0:
+            out.append("\n# a comment")
+    good = "\n".join(out) + "\n"
+    path = write(folder, "r.csv", good)
+    task(folder, "rate", "ratings: r.csv, labelled: 40000", "bias, {mf: {solver: als, rank: 3, sweeps: 3}}")
+    check(folder, path)
+    write(folder, "r.csv", good + "u1;i1;many;0\n" + good.split("\n", 1)[1] + "u1;i1\n")
+    refused(folder, f'r.csv:{lines_of(good) + 1}: expected a finite number as rating, found "many"')
+
+
+def test_matrix_market(folder):
+    """Entries in any order; too many and too few of them, of which no rank knows alone."""
+    mpirun()
+    draw = random.Random(5)
+    rows, cols, places = 4000, 150, set()
+    while len(places) < 70000:
+        places.add((draw.randrange(rows), draw.randrange(cols)))
+    entries = [f"{i + 1} {j + 1} {draw.gauss(0, 1):.9g}" for i, j in sorted(places, key=lambda p: hash(p) % 10007)]
+    write(folder, "y.csv", "".join(f"{'xyz'[i % 3]}\n" for i in range(rows)))
+    task(folder, "classify", "x: x.mtx, y: y.csv, labelled: {per_class: 40}", "{ridge: {lambda: 1}}")
+
+    def matrix(entries, promised):
+        head = f"%%MatrixMarket matrix coordinate real general\n% made for a test\n{rows} {cols} {promised}\n"
+        return write(folder, "x.mtx", head + "\n".join(entries) + "\n")
+    check(folder, matrix(entries, 70000))
+    matrix(entries, 69000)
+    refused(folder, "x.mtx:69004: more than the 69000 entries promised")
+    matrix(entries, 70001)
+    refused(folder, "x.mtx: 70001 entries promised, 70000 there", 2)
+    matrix(entries[:60000] + ["1 151 2"] + entries[60001:], 70000)
+    refused(folder, 'x.mtx:60004: column "151", expected 1 .. 150', 4)
+
+
+def test_edges(folder):
+    """Nodes are numbered as the file names them; weights other than 1 that the last rank alone has."""
+    mpirun()
+    draw = random.Random(6)
+    edges = [f"person{draw.randrange(900 + i // 50)}\tperson{draw.randrange(2000)}\t{2 if i > 54000 else 1}" for i in range(55000)]
+    write(folder, "y.csv", "id,y\n" + "".join(f"person{i},{'xyz'[i % 3]}\n" for i in range(2000)))
+    task(folder, "classify", "y: y.csv, graphs: [{name: links, edges: e.tsv}], labelled: {per_class: 40}", "label-propagation")
+    check(folder, write(folder, "e.tsv", "\n".join(edges)))
+    edges[54999] = "a\tb"
+    write(folder, "e.tsv", "\n".join(edges) + "\n")
+    refused(folder, "e.tsv:55000: expected 3 columns, found 2")
+
+
 def test_other_file(folder):
     """Every rank has a folder of its own. On rank 1 the file has another number, one line less or is not there: never a rank that
     waits for one that has gone."""

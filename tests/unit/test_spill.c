@@ -147,11 +147,42 @@ static void test_no_room(void **state)
     assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
 }
 
+/* While all large arrays are wanted in files: those are, small ones are not; without room there the heap does. */
+static void test_all(void **state)
+{
+    ferry_ctx *ctx = *state;
+    struct rlimit old;
+
+    limit(ctx); /* skips without a folder */
+    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
+    ferry_i_spill_all(true);
+    char *large = ferry_i_calloc(MIB, 1), *small = ferry_i_calloc(MIB - 1, 1);
+    assert_true(in_file(large));
+    assert_false(in_file(small));
+    large[5] = 'x';
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    void (*was)(int) = signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit none = {MIB, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    large = ferry_i_realloc(large, 2 * MIB, 1);
+    char *other = ferry_i_calloc(2 * MIB, 1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)signal(SIGXFSZ, was);
+    assert_true(large && other);
+    assert_false(in_file(large) || in_file(other));
+    assert_int_equal(large[5], 'x');
+    ferry_i_spill_all(false);
+    char *after = ferry_i_calloc(2 * MIB, 1);
+    assert_false(in_file(after));
+    ferry_i_free_all((void *[]){large, small, other, after}, 4);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_which), T(test_before), T(test_grows), T(test_many), T(test_no_room),
+        T(test_which), T(test_before),  T(test_grows),
+        T(test_many),  T(test_no_room), T(test_all),
     };
     return cmocka_run_group_tests_name("spill", tests, NULL, NULL);
 }
