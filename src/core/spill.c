@@ -10,8 +10,8 @@
  * go in loops. The other half of --memory is for what is not counted here: small arrays, other libraries,
  * threads (context.c).
  *
- * While ranks read files together (core/ranks.h) every large array is such a map, since all ranks have all of it and
- * methods ask for their own rows alone. That is a wish and no limit: without room on disk the heap does.
+ * While ranks read files together (core/ranks.h), or divide what was read, every large array is such a map, since all
+ * ranks have all of it and methods ask for their own rows alone. That is a wish and no limit: without room on disk the heap does.
  *
  * The blocks of a file are reserved before it is mapped: a full disk is a sentence, not a SIGBUS. A folder that
  * lies in memory itself (tmpfs) is passed over. */
@@ -33,7 +33,8 @@ enum { LARGE = 1 << 20, PAGE = 4096, BITS = 13, SLOTS = 1 << BITS, MOST = SLOTS 
 
 /* of large arrays on the heap, and what they take; 0: none. `any`: there was a limit, so there may be files. */
 static _Atomic int64_t limit, held;
-static _Atomic bool any, all;
+static _Atomic bool any;
+static _Atomic int all; /* who wants every large array in a file */
 
 /* Which arrays are files: a hash table by address, without holes between an address and its place. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -54,7 +55,7 @@ void ferry_i_spill_limit(int64_t bytes)
 void ferry_i_spill_all(bool on)
 {
     if (on) any = true;
-    all = on;
+    all += on ? 1 : -1;
 }
 
 bool ferry_i_spill_forgives(void)

@@ -6,7 +6,7 @@
 
 /* Whether a new array of so many bytes is one for a file, `less` bytes of the heap being given up for it. */
 bool ferry_i_spill_due(size_t bytes, size_t less);
-/* From here on every large array is one for a file, if there is room for it; or no longer. */
+/* From here on every large array is one for a file, if there is room for it; or no longer. As often off as on. */
 void ferry_i_spill_all(bool all);
 /* Whether one that finds no room there may be taken from the heap. */
 bool ferry_i_spill_forgives(void);

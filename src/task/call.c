@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "core/ranks.h"
+#include "core/spill.h"
 #include "data/archive.h"
 #include "task/task.h"
 
@@ -112,13 +113,21 @@ done:
     return st;
 }
 
+static bool spreads(const ferry_ctx *ctx)
+{
+    return ctx->ranks && ctx->ranks->size > 1 && strcmp(ferry_ctx_engine(ctx), "mpi") == 0;
+}
+
+void ferry_i_task_whole(const ferry_ctx *ctx, bool begins)
+{
+    if (spreads(ctx)) ferry_i_spill_all(begins);
+}
+
 ferry_status ferry_i_task_read(ferry_ctx *ctx, const ferry_task *origin)
 {
     ferry_parcel p = {.writing = true};
 
-    if (!leads(ctx, origin) || ctx->ranks->calls > 0 ||
-        strcmp(ferry_ctx_engine(ctx), "mpi") != 0)
-        return FERRY_OK;
+    if (!leads(ctx, origin) || ctx->ranks->calls > 0 || !spreads(ctx)) return FERRY_OK;
     ferry_status st = pack(ctx, "read", origin, NULL, &p);
     ctx->ranks->calls++;
     if (st == FERRY_OK) st = ferry_i_ranks_begin(ctx, &p);

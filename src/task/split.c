@@ -378,6 +378,7 @@ static ferry_status hide_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rn
     int64_t *order = NULL, n = 0, count = 0;
     uint8_t *hide = NULL;
 
+    ferry_i_task_whole(ctx, true);
     FERRY_NEED(ctx, d->seen.kind <= FERRY_SEEN_FRACTION, FERRY_EDATA,
                "domain '%s': labelled: ratings take a count or a fraction", d->name);
     for (int64_t e = 0; e < all->n; e++)
@@ -402,6 +403,7 @@ static ferry_status hide_ratings(ferry_ctx *ctx, const ferry_domain *d, ferry_rn
     st = ferry_i_domain_with_ratings(ctx, d, r, out);
     r = NULL;
 done:
+    ferry_i_task_whole(ctx, false);
     ferry_i_ratings_free(r);
     FERRY_FREE(order, hide);
     return st;

@@ -115,6 +115,8 @@ ferry_status ferry_i_task_control(ferry_ctx *ctx, const ferry_task *task,
 ferry_status ferry_i_task_call(ferry_ctx *ctx, const char *verb, const ferry_task *task,
                                const ferry_opts *opts);
 void ferry_i_task_call_end(ferry_ctx *ctx, const ferry_task *task);
+/* With --engine mpi every rank makes arrays of all ratings here: they are files (core/spill.h) until it ends. */
+void ferry_i_task_whole(const ferry_ctx *ctx, bool begins);
 /* Rank 0 is about to read the task that has this file, text and sets. With --engine mpi the others are called to read it
  * together; then, or else at once, it goes on. After FERRY_OK read_end() has the last word on what became of it. */
 ferry_status ferry_i_task_read(ferry_ctx *ctx, const ferry_task *origin);

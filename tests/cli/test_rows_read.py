@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 
-from harness import FERRY, ferry, main, parses, read, write
+from harness import FERRY, Skip, ferry, main, parses, read, write
 from mpi import ENV, differ, finish, mpirun, start
 
 LONG = 1 << 20  # bytes; four pieces and more
@@ -184,6 +184,24 @@ def test_edges(folder):
     edges[54999] = "a\tb"
     write(folder, "e.tsv", "\n".join(edges) + "\n")
     refused(folder, "e.tsv:55000: expected 3 columns, found 2")
+
+
+def test_memory(folder):
+    """The kernel's bound on a rank's own memory lets two ranks read a table that one process cannot, nor could ranks that have all of it
+    to themselves: 96 MB of numbers and half of them prepared, where there is room for about 90 beside the libraries."""
+    mpirun()
+    if b"__asan_init" in open(FERRY, "rb").read():
+        raise Skip("ASan maps more than any bound")
+    draw = random.Random(7)
+    rows = [",".join(draw.choices("0123456789", k=200)) for _ in range(500)]
+    write(folder, "x.csv", "".join(f"{draw.choice(rows)},{'xy'[i % 2]}\n" for i in range(60000)))
+    path = task(folder, "classify", "x: x.csv, label: last, labelled: 1000", "{ridge: {lambda: 1}}")
+    line = f"ulimit -d 220000; exec {FERRY} fit {path} -m ridge -q --threads 1 -o {folder}/m.ferry"
+    env = {**os.environ, **ENV, "OPENBLAS_NUM_THREADS": "1", "OMP_THREAD_LIMIT": "1", "TMPDIR": "/var/tmp"}
+    one = subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True)
+    assert one.returncode == 1 and "ferry: out of memory" in one.stderr, one
+    r = finish(subprocess.Popen([mpirun(), "-n", "2", "sh", "-c", line + " --engine mpi"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    assert r.code == 0 and os.path.exists(folder + "/m.ferry"), r
 
 
 def test_other_file(folder):
