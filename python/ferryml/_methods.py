@@ -869,9 +869,9 @@ class GBC(_Proba, FerryClassifier):
     tune : bool, default False
         Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
     learner : str, default 'auto'
-        Boosted trees (xgboost: by histograms, for large data), or linear scores over all views; auto: a mixture of
+        Boosted trees (xgboost, histogram: for large data), or linear scores over all views; auto: a mixture of
         trees, lines and labels that spread over the graphs, by cross-validation (paper, without it, or with an
-        option of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear.
+        option of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear | histogram.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -879,13 +879,13 @@ class GBC(_Proba, FerryClassifier):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
     min_child : float, default -1.0
         Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds per feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (histograms). Values: 2 .. 65536.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1005,9 +1005,9 @@ class GBCRegressor(FerryRegressor):
     tune : bool, default False
         Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
     learner : str, default 'auto'
-        Boosted trees (xgboost: by histograms, for large data), or linear scores over all views; auto: a mixture of
+        Boosted trees (xgboost, histogram: for large data), or linear scores over all views; auto: a mixture of
         trees, lines and labels that spread over the graphs, by cross-validation (paper, without it, or with an
-        option of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear.
+        option of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear | histogram.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -1015,13 +1015,13 @@ class GBCRegressor(FerryRegressor):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
     min_child : float, default -1.0
         Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds per feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (histograms). Values: 2 .. 65536.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1119,15 +1119,16 @@ class GBDT(_Proba, FerryClassifier):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
     min_child : float, default -1.0
         Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds per feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (histograms). Values: 2 .. 65536.
     learner : str, default 'exact'
-        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
+        histogram.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1201,15 +1202,16 @@ class GBDTRegressor(FerryRegressor):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
     min_child : float, default -1.0
         Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds per feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (histograms). Values: 2 .. 65536.
     learner : str, default 'exact'
-        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
+        histogram.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1278,15 +1280,16 @@ class GBDTAverage(_Proba, FerryClassifier):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
     min_child : float, default -1.0
         Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds per feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (histograms). Values: 2 .. 65536.
     learner : str, default 'exact'
-        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
+        histogram.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1351,15 +1354,16 @@ class GBDTAverageRegressor(FerryRegressor):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
     min_child : float, default -1.0
         Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds per feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (histograms). Values: 2 .. 65536.
     learner : str, default 'exact'
-        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
+        histogram.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3777,15 +3781,16 @@ class SemiGBDT(_Proba, FerryClassifier):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (exact trees). Values: 1 .. 1e+09.
+        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
     min_child : float, default -1.0
         Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 64
-        Thresholds per feature (XGBoost). Values: 2 .. 65536.
+        Thresholds per feature (histograms). Values: 2 .. 65536.
     learner : str, default 'exact'
-        Trees: exact, or XGBoost's histograms for large data. Values: exact | xgboost.
+        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
+        histogram.
     rounds : int, default 5
         Times that instances get labels. Values: 1 .. 1e+06.
     share : float, default 0.1
