@@ -3092,7 +3092,7 @@ class MMLTL(FerryClassifier):
     epochs : int, default 100
         Most passes over the instances. Values: 1 .. 1e+09.
     rank_tol : float, default 0.0001
-        Stop at a pass that finds the mean loss of an instance within this of the least. Values: 0 .. 1.
+        Stop at a pass that finds the mean loss of an instance within about this of the least. Values: 0 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3570,7 +3570,7 @@ class RankSVM(FerryClassifier):
     epochs : int, default 100
         Most passes over the instances. Values: 1 .. 1e+09.
     rank_tol : float, default 0.0001
-        Stop at a pass that finds the mean loss of an instance within this of the least. Values: 0 .. 1.
+        Stop at a pass that finds the mean loss of an instance within about this of the least. Values: 0 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -4129,7 +4129,7 @@ class SMLTL(FerryClassifier):
     epochs : int, default 100
         Most passes over the instances. Values: 1 .. 1e+09.
     rank_tol : float, default 0.0001
-        Stop at a pass that finds the mean loss of an instance within this of the least. Values: 0 .. 1.
+        Stop at a pass that finds the mean loss of an instance within about this of the least. Values: 0 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None

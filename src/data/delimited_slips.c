@@ -11,6 +11,18 @@
 
 /* ---- labels and ids ---- */
 
+/* How much of a name is its own: without the " (2)" of one that is there again. */
+static size_t own_length(const char *name)
+{
+    const char *open = strrchr(name, '(');
+    const size_t digits = open ? strspn(open + 1, "0123456789") : 0;
+
+    return digits > 0 && strcmp(open + 1 + digits, ")") == 0 && open > name + 1 &&
+                   open[-1] == ' '
+               ? (size_t)(open - 1 - name)
+               : strlen(name);
+}
+
 /* Whether a column's name says that it is a label or an id. */
 static bool odd_name(const char *name)
 {
@@ -18,13 +30,14 @@ static bool odd_name(const char *name)
         "class", "classes", "label",  "labels",   "target",     "targets", "outcome",
         "truth", "gt",      "id",     "ids",      "uid",        "uuid",    "index",
         "row",   "rowid",   "row_id", "rownames", "unnamed: 0", "key"};
-    const size_t n = strlen(name);
+    const size_t n = own_length(name);
 
     for (int64_t i = 0; i < FERRY_COUNT(words); i++)
-        if (strcasecmp(name, words[i]) == 0) return true;
-    return n > 3 &&
-           (strcasecmp(name + n - 3, "_id") == 0 || strcasecmp(name + n - 3, "-id") == 0 ||
-            strcasecmp(name + n - 3, " id") == 0 || strcmp(name + n - 2, "Id") == 0);
+        if (n == strlen(words[i]) && strncasecmp(name, words[i], n) == 0) return true;
+    return n > 3 && (strncasecmp(name + n - 3, "_id", 3) == 0 ||
+                     strncasecmp(name + n - 3, "-id", 3) == 0 ||
+                     strncasecmp(name + n - 3, " id", 3) == 0 ||
+                     strncmp(name + n - 2, "Id", 2) == 0);
 }
 
 /* Whether column j counts the rows: 0, 1, 2, ... or 1, 2, 3, ... */

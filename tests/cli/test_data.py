@@ -77,6 +77,9 @@ def test_repeated_names(folder):
         assert parses(ferry("inspect", folder + "/x.csv", "--json", "--set", option + "=a (2)").out)["features"] == ["a", "b", "c"]
     r = ferry("inspect", folder + "/x.csv", "--set", "label=a (3)", code=2)
     assert "no column a (3) (label=) among its 4: a, b, c, a (2)" in r.err, r
+    write(folder, "twice.csv", "id,x,class,class\na,1,A,B\nb,2,B,A\nc,3,A,B\n")  # a second label is still one that leaks
+    r = ferry("inspect", folder + "/twice.csv", "--set", "label=class")
+    assert "'class (2)': a feature, though it looks like a label or an id" in r.err, r
 
 
 def test_header_of_labels(folder):

@@ -644,7 +644,7 @@ static double told_of(ferry_ctx *ctx, const ferry_task *task, const char *method
 }
 
 /* The RankSVM stops by itself, but not that of the method as published, which is not shuffled,
- * either: every epoch, in the order of the rows. */
+ * either: epochs in the order of the rows. */
 static void test_epochs(void **state)
 {
     ferry_ctx *ctx = *state;

@@ -267,7 +267,7 @@ double ferry_i_ref_pair_steps(const ferry_ctx *ctx, const ferry_label_pairs *p, 
         const double g = own - s[q] - 1;
         const double want = a[q] - g / (2 * p->norm2);
         const double da = fmin(fmax(want, 0), p->most) - a[q];
-        *gap += a[q] * g + p->most * fmax(0, -g);
+        if (da != 0) *gap += a[q] * g + p->most * fmax(0, -g);
         a[q] += da;
         own += da * p->norm2;
         s[q] -= da * p->norm2;

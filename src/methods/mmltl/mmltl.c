@@ -206,10 +206,11 @@ static void shift_of(const ferry_block *u, const ferry_block *delta, double *shi
             shift[j] += FERRY_ROW(u, i)[j] * delta->data[i];
 }
 
-/* Whether the shift is the mean of just these rows of both domains, so that it says what the target's is. */
+/* Whether the shift is the mean of just these rows of both domains, so that it says what the target's is: to as many
+ * digits where the target has its share of them, else its own pass costs little. Mode paper computes as it always did. */
 static bool knows_mean(const work *w, const ranked *s)
 {
-    return w->e.factor && w->xt->rows > 0 &&
+    return w->o->mode == MODE_FERRY && w->e.factor && w->e.x->rows <= 8 * w->xt->rows &&
            s->b.prepared->frame[0].scale->rows == w->e.x->rows + w->xt->rows;
 }
 
@@ -533,7 +534,7 @@ static ferry_status mmltl_fit(ferry_ctx *ctx, const ferry_task *task, const void
     bool plain = false;
 
     *out = NULL;
-    if (o->mode == MODE_PAPER) { /* all epochs, in the order of the rows */
+    if (o->mode == MODE_PAPER) { /* in the order of the rows, until no pair moves */
         learner.tol = 0;
         learner.shuffle = false;
     }

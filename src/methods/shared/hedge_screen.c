@@ -4,6 +4,7 @@
  * alone. Scores from rounded rows are off by no more than a known e (linalg/rounded.h), so a lead of more than 2 e is a
  * lead. All bits are those of the plain way: what is not certain is computed exactly, and so are the two scores of a
  * step. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -99,15 +100,17 @@ done:
 }
 
 /* The place of the largest but `out` (-1: of all), the first of equals, if it is that of the exact scores too, which are
- * off by at most e; else -1. No comparison with NaN holds. */
+ * off by at most e; else -1. No comparison with NaN holds, and an infinite lead is a float that overflowed. */
 static int32_t certain(int64_t k, const double *f, int32_t out, double e)
 {
     int32_t best = -1;
 
     for (int32_t c = 0; c < k; c++)
         if (c != out && (best < 0 || f[c] > f[best])) best = c;
-    for (int32_t c = 0; c < k; c++)
-        if (c != out && c != best && !(f[best] - f[c] > 2 * e)) return -1;
+    for (int32_t c = 0; c < k; c++) {
+        const double lead = f[best] - f[c];
+        if (c != out && c != best && !(lead > 2 * e && lead <= DBL_MAX)) return -1;
+    }
     return best;
 }
 

@@ -15,8 +15,8 @@
               "cost of a label that comes after one it should precede"),                   \
         FERRY_OPT(T, INT, epochs, 100, 1, 1e9, "most passes over the instances"),          \
         FERRY_OPT(T, REAL, rank_tol, 1e-4, 0, 1,                                           \
-                  "stop at a pass that finds the mean loss of an instance within this of " \
-                  "the least")
+                  "stop at a pass that finds the mean loss of an instance within about "   \
+                  "this of the least")
 /* The learner that they ask for. */
 #define RANKED_LEARNER(o)                                                                  \
     (ferry_ranksvm_options)                                                                \
