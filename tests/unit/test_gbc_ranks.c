@@ -124,6 +124,8 @@ static void on_ranks(int (*body)(ferry_ctx *ctx, void *arg), void *arg, int *sta
         const int said = body(ctx, arg);
         if (said > 0 && said < 90)
             (void)fprintf(stderr, "rank %d: %s\n", me, ferry_message(ctx));
+        ctx->ranks = NULL; /* not the context's to free */
+        ferry_ctx_free(ctx);
         _exit(said);
     }
     for (int i = 0; i < RANKS; i++) {
@@ -282,8 +284,13 @@ static int fit_once(ferry_ctx *ctx, void *arg)
 
     fail_allocation(me == 1 ? p->fails : 0);
     const ferry_status st = ferry_i_fit(ctx, t, ferry_i_method_find("gbc"), o, &m, NULL);
+    const bool model = m;
+    fail_allocation(0);
+    ferry_model_free(m);
+    ferry_opts_free(o);
+    ferry_task_free(t);
     if (st == FERRY_OK) return me == 1 && p->fails > 0 ? NOT_REACHED : FITTED;
-    if (m || st != FERRY_ENOMEM) return 1;
+    if (model || st != FERRY_ENOMEM) return 1;
     return strstr(ferry_message(ctx), "rank 1 (b): ") || me == 1 ? NO_MEMORY : 2;
 }
 
