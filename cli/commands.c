@@ -29,10 +29,10 @@
             "most bytes of one input, unpacked (such as 2G); default: 100 times a "        \
             "compressed file or 256 MiB, whichever is more, at most half of free memory"   \
     }
-#define ENGINE                                                                             \
-    {                                                                                      \
-        KEY_ENGINE, 0, "engine", "NAME", WORDS_ENGINE,                                     \
-            "linear algebra: host (fast) or ref (plain C)"                                 \
+#define ENGINE                                                                              \
+    {                                                                                       \
+        KEY_ENGINE, 0, "engine", "NAME", WORDS_ENGINE,                                      \
+            "linear algebra: host (fast), ref (plain C) or mpi (run, fit: rows over ranks)" \
     }
 #define SET(help)                                                                          \
     {                                                                                      \
