@@ -106,11 +106,12 @@ static void *counted(void *p, size_t bytes)
     return on_large_pages(p, bytes);
 }
 
-static void *new_file(size_t bytes)
+static void *new_file(size_t bytes, size_t less)
 {
     void *p = ferry_i_spill_new(bytes);
 
-    return p || !ferry_i_spill_forgives() ? p : counted(use_calloc(1, bytes), bytes);
+    return p || !ferry_i_spill_forgives(bytes, less) ? p
+                                                     : counted(use_calloc(1, bytes), bytes);
 }
 
 /* One block of n * size bytes: the product is checked here and not left to the
@@ -121,7 +122,7 @@ void *ferry_i_calloc(int64_t n, size_t size)
 
     if (!bytes_of(n, size, &bytes) || !to_file(bytes, 0))
         return ferry_i_calloc_here(n, size);
-    return ferry_i_asked(new_file(bytes), n, size);
+    return ferry_i_asked(new_file(bytes, 0), n, size);
 }
 
 void *ferry_i_calloc_here(int64_t n, size_t size)
@@ -136,7 +137,7 @@ void *ferry_i_calloc_here(int64_t n, size_t size)
 static void *move_to_file(void *p, size_t old, bool was_file, size_t bytes)
 {
     if (was_file && bytes <= old) return p;
-    void *q = new_file(bytes);
+    void *q = new_file(bytes, was_file ? 0 : old);
     if (!q) return NULL;
     if (p) memcpy(q, p, old < bytes ? old : bytes);
     ferry_i_free(p);

@@ -58,9 +58,17 @@ void ferry_i_spill_all(bool on)
     all += on ? 1 : -1;
 }
 
-bool ferry_i_spill_forgives(void)
+/* Whether the limit asks for a file. */
+static bool beyond(size_t bytes, size_t less)
 {
-    if (limit > 0) return false;
+    const int64_t most = limit;
+
+    return most > 0 && (int64_t)bytes > (most - held + (int64_t)less) / 2;
+}
+
+bool ferry_i_spill_forgives(size_t bytes, size_t less)
+{
+    if (beyond(bytes, less)) return false;
     why[0] = 0;
     return true;
 }
@@ -72,12 +80,9 @@ const char *ferry_i_spill_why(void)
 
 bool ferry_i_spill_due(size_t bytes, size_t less)
 {
-    const int64_t most = limit;
-
     if (bytes < LARGE) return false;
     why[0] = 0;
-    if ((most == 0 && !all) || n_slots >= MOST) return false;
-    return all || (int64_t)bytes > (most - held + (int64_t)less) / 2;
+    return n_slots < MOST && (all || beyond(bytes, less));
 }
 
 void ferry_i_spill_count(void *p, int sign)

@@ -148,13 +148,11 @@ static void test_no_room(void **state)
 }
 
 /* While all large arrays are wanted in files: those are, small ones are not; without room there the heap does. */
-static void test_all(void **state)
+static void all_in_files(ferry_ctx *ctx, int64_t memory)
 {
-    ferry_ctx *ctx = *state;
     struct rlimit old;
 
-    limit(ctx); /* skips without a folder */
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
+    assert_ok(ctx, ferry_ctx_set_memory(ctx, memory));
     ferry_i_spill_all(true);
     char *large = ferry_i_calloc(MIB, 1), *small = ferry_i_calloc(MIB - 1, 1);
     assert_true(in_file(large));
@@ -175,6 +173,16 @@ static void test_all(void **state)
     char *after = ferry_i_calloc(2 * MIB, 1);
     assert_false(in_file(after));
     ferry_i_free_all((void *[]){large, small, other, after}, 4);
+}
+
+static void test_all(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    limit(ctx); /* skips without a folder */
+    all_in_files(ctx, 0);
+    all_in_files(ctx, 1 << 30); /* a limit that asks for none of these files */
+    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
 }
 
 int main(void)
