@@ -59,34 +59,42 @@ void ferry_i_objective_gradient(const ferry_objective *g, int64_t i, int64_t x, 
     }
 }
 
-/* First and second derivative of -L(f + rho d) by rho.
+/* First and second derivative of -L(f + rho d) by rho, what instance x adds to both.
  * By the chain rule: first = sum z d, second = -sum c d^2, of which the sign is left off
- * here. Every rank has the terms of its own instances; all add up all of them, in one order. */
+ * here. */
+static void along_one(const ferry_objective *g, int64_t i, int64_t x, const double *f,
+                      const double *d, double rho, double both[2])
+{
+    both[0] = both[1] = 0;
+    for (int64_t j = 0; g->mask[i * g->n + x] && j < g->k; j++) {
+        const int64_t at = x * g->k + j;
+        double z = 0, c = 0;
+        ferry_i_objective_gradient(g, i, x, j, f[at] + rho * d[at], &z, &c);
+        both[0] += z * d[at];
+        both[1] += c * d[at] * d[at];
+    }
+}
+
+/* The sum over all instances. Every rank has what its own add; all add up all of it, in the order of one process. */
 static ferry_status along(ferry_ctx *ctx, const ferry_objective *g, int64_t i,
                           const double *f, const double *d, double rho, double *first,
                           double *second)
 {
     ferry_status st = FERRY_OK;
-    double *terms = NULL;
+    const bool spread = ferry_i_ranks_split(ctx);
+    double *terms = NULL, one[2];
     int64_t begin = 0, end = 0;
 
     *first = *second = 0;
-    FERRY_NEW(ctx, terms, 2 * g->n);
     ferry_i_ranks_part(ctx, g->n, &begin, &end);
-    for (int64_t x = begin; x < end; x++) {
-        if (!g->mask[i * g->n + x]) continue;
-        for (int64_t j = 0; j < g->k; j++) {
-            const int64_t at = x * g->k + j;
-            double z = 0, c = 0;
-            ferry_i_objective_gradient(g, i, x, j, f[at] + rho * d[at], &z, &c);
-            terms[2 * x] += z * d[at];
-            terms[2 * x + 1] += c * d[at] * d[at];
-        }
-    }
-    FERRY_TRY(ferry_i_ranks_gather(ctx, g->n, 2 * sizeof *terms, terms));
+    if (spread) FERRY_NEW(ctx, terms, 2 * g->n);
+    for (int64_t x = begin; spread && x < end; x++)
+        along_one(g, i, x, f, d, rho, terms + 2 * x);
+    if (spread) FERRY_TRY(ferry_i_ranks_gather(ctx, g->n, 2 * sizeof *terms, terms));
     for (int64_t x = 0; x < g->n; x++) {
-        *first += terms[2 * x];
-        *second += terms[2 * x + 1];
+        if (!spread) along_one(g, i, x, f, d, rho, one);
+        *first += spread ? terms[2 * x] : one[0];
+        *second += spread ? terms[2 * x + 1] : one[1];
     }
 done:
     ferry_i_free(terms);
