@@ -23,7 +23,7 @@ setup-test:
 	@mkdir -p build
 	@scripts/setup build test
 
-demo: all ## run every method on a made-up task
+demo: all ## a first look: what a source is worth, on handwritten digits
 	@$(RELEASE)/ferry demo
 
 test: setup-test ## build and run all tests

@@ -14,7 +14,8 @@
 #include <time.h>
 
 #include "ferry/ferry.h"
-#include "methods/coca/coca.h"
+#include "learn/consensus.h"
+#include "linalg/packed.h"
 
 enum {
     N = 50000,
@@ -114,43 +115,42 @@ static ferry_matrix *make_graph(ferry_ctx *ctx, double within, ferry_rng *rng)
 
 /* The problem as CoCA solves it: views scaled, W with equal weights. */
 typedef struct bench {
-    embed_view *x[VIEWS];
-    ferry_matrix *w;
+    const char *how, *dir;
+    scaled_view x[VIEWS];
+    matrix w;
     double a[VIEWS];
-    ferry_matrix *graph[GRAPHS];
+    graph graph[GRAPHS];
     double wt[GRAPHS];
-    coca_problem c;
+    consensus c;
 } bench;
 
-static void make(ferry_ctx *ctx, bench *z)
+static void make(scope *s, bench *z)
 {
-    double equal[VIEWS];
+    view v[VIEWS] = {{.name = ""}};
+    const domain d = {.rows = HERE(N), .n = N, .n_views = VIEWS, .view = v};
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 1, 1);
     for (int j = 0; j < VIEWS; j++) {
-        ferry_matrix *raw = make_view(ctx, width[j], &rng);
-        check(ctx, ferry_i_embed_view_new(ctx, raw, NULL, BALANCE_FROB, &z->x[j]));
-        check(ctx, ferry_i_matrix_index(ctx, z->x[j]->c.x));
-        equal[j] = 1.0 / VIEWS;
+        v[j].x = matrix_own(s, make_view(scope_ctx(s), width[j], &rng));
+        z->a[j] = 1.0 / VIEWS;
     }
-    for (int t = 0; t < GRAPHS; t++)
-        z->graph[t] = make_graph(ctx, 0.7, &rng);
-    for (int t = 0; t < GRAPHS; t++)
+    memcpy(z->x, centred_views(s, &d, BALANCE_FROB), sizeof z->x);
+    for (int t = 0; t < GRAPHS; t++) {
+        z->graph[t].a = matrix_own(s, make_graph(scope_ctx(s), 0.7, &rng));
         z->wt[t] = 1.0 / GRAPHS;
-    check(ctx, ferry_i_coca_graphs(ctx, GRAPHS, (const ferry_matrix *const *)z->graph,
-                                   z->wt, true, &z->w));
-    ferry_i_coca_form(COCA_48, VIEWS, equal, 1, z->a, &z->c.b);
-    z->c.m = N;
-    z->c.p = VIEWS;
-    z->c.x = z->x;
-    z->c.a = z->a;
-    z->c.w = z->w;
-    z->c.q = GRAPHS;
-    z->c.graph = (const ferry_matrix *const *)z->graph;
-    z->c.wt = z->wt;
-    z->c.sym = true;
-    z->c.solver = FERRY_EIGEN_OPERATOR;
+    }
+    z->w = merge_graphs(s, GRAPHS, z->graph, z->wt, true);
+    z->c = (consensus){.p = VIEWS,
+                       .x = z->x,
+                       .a = z->a,
+                       .b = 1,
+                       .w = z->w,
+                       .q = GRAPHS,
+                       .g = z->graph,
+                       .wt = z->wt,
+                       .sym = true,
+                       .products_only = true};
 }
 
 static void dump(const char *dir, const char *name, const void *bytes, size_t n)
@@ -181,11 +181,11 @@ static void write_problem(const bench *z, const char *dir)
     for (int j = 0; j < VIEWS; j++) {
         char name[32];
         snprintf(name, sizeof name, "x%d", j);
-        dump_csr(dir, name, z->x[j]->c.x);
+        dump_csr(dir, name, z->x[j].x.m);
         snprintf(name, sizeof name, "x%d.shift", j);
-        dump(dir, name, z->x[j]->c.shift, (size_t)width[j] * sizeof(double));
+        dump(dir, name, z->x[j].shift, (size_t)width[j] * sizeof(double));
     }
-    dump_csr(dir, "w", z->w);
+    dump_csr(dir, "w", z->w.m);
     dump(dir, "a", z->a, sizeof z->a);
     dump(dir, "b", &z->c.b, sizeof z->c.b);
 }
@@ -217,19 +217,19 @@ static double bare(const bench *z)
     if (!t || !u || !y) exit(1);
     memset(t, 0, sizeof *t * N);
     for (int j = 0; j < VIEWS; j++)
-        x[j] = narrow(z->x[j]->c.x);
+        x[j] = narrow(z->x[j].x.m);
     for (int k = 0; k < GRAPHS; k++)
-        g[k] = narrow(z->graph[k]);
+        g[k] = narrow(z->graph[k].a.m);
     for (int again = 0; again < 20; again++) {
         double s[4] = {0};
         part w[2][4] = {{{0}}};
         const clock_t start = clock();
         for (int j = 0; j < VIEWS; j++)
-            for (int64_t e = 0; e + 4 <= z->x[j]->c.x->nnz; e += 4)
+            for (int64_t e = 0; e + 4 <= z->x[j].x.m->nnz; e += 4)
                 for (int k = 0; k < 4; k++)
                     s[k] += u[x[j][e + k]];
         for (int k = 0; k < GRAPHS; k++)
-            for (int64_t e = 0; e + 34 <= z->graph[k]->nnz; e += 2) {
+            for (int64_t e = 0; e + 34 <= z->graph[k].a.m->nnz; e += 2) {
                 __builtin_prefetch(&t[g[k][e + 32]]);
                 __builtin_prefetch(&t[g[k][e + 33]]);
                 for (int i = 0; i < 4; i++) {
@@ -238,7 +238,7 @@ static double bare(const bench *z)
                 }
             }
         for (int j = 0; j < VIEWS; j++)
-            for (int64_t e = 0; e < z->x[j]->c.x->nnz; e++)
+            for (int64_t e = 0; e < z->x[j].x.m->nnz; e++)
                 y[x[j][e]] += 1;
         const double took = (double)(clock() - start) / CLOCKS_PER_SEC;
         for (int i = 0; i < 4; i++)
@@ -256,14 +256,14 @@ static double bare(const bench *z)
 }
 
 /* Seconds of CPU time for one product with H. */
-static double product_seconds(ferry_ctx *ctx, const bench *z)
+static double product_seconds(scope *s, const bench *z)
 {
-    const int64_t size = ferry_i_coca_size(&z->c);
+    ferry_ctx *ctx = scope_ctx(s);
+    const int64_t size = consensus_size(&z->c);
     double *u = calloc((size_t)size, sizeof *u), *y = calloc((size_t)size, sizeof *y),
            best = 1e9;
-    ferry_consensus *packed = NULL;
+    ferry_consensus *packed = consensus_pack(s, &z->c);
 
-    check(ctx, ferry_i_coca_pack(ctx, &z->c, &packed));
     for (int64_t i = 0; i < size; i++)
         u[i] = 1 / (double)(i + 1);
     for (int again = 0; again < 20; again++) {
@@ -271,20 +271,18 @@ static double product_seconds(ferry_ctx *ctx, const bench *z)
         ferry_e(ctx)->consensus_mul(ctx, packed, u, y);
         best = fmin(best, (double)(clock() - start) / CLOCKS_PER_SEC);
     }
-    ferry_i_coca_packed_free(packed);
     free(u);
     free(y);
     return best;
 }
 
-static void run(ferry_ctx *ctx, const bench *z, const char *dir)
+static void run(scope *s, const bench *z, const char *dir)
 {
+    ferry_ctx *ctx = scope_ctx(s);
     char path[4096];
     double values[DIMS], peer[DIMS], seconds = 0, cpu = 0, worst = 0, faster = 0;
     int products = 0, have = 0;
     int64_t own_products = 0;
-    coca_problem c = z->c;
-    ferry_block *u = NULL;
     FILE *f;
 
     snprintf(path, sizeof path, "%s/peer.txt", dir);
@@ -293,24 +291,22 @@ static void run(ferry_ctx *ctx, const bench *z, const char *dir)
         while (have < DIMS && fscanf(f, "%lf", &peer[have]) == 1)
             have++;
     if (f) fclose(f);
-    c.products = &own_products;
     int64_t nnz = 0;
     for (int j = 0; j < VIEWS; j++)
-        nnz += z->x[j]->c.x->nnz;
+        nnz += z->x[j].x.m->nnz;
     printf("coca, n = %d, D = %lld in %d views (%lld entries), %d graphs (%lld entries), d "
            "= %d\n",
-           N, (long long)ferry_i_coca_size(&z->c), VIEWS, (long long)nnz, GRAPHS,
-           (long long)z->w->nnz, DIMS);
+           N, (long long)consensus_size(&z->c), VIEWS, (long long)nnz, GRAPHS,
+           (long long)z->w.m->nnz, DIMS);
     if (have == DIMS)
         printf("scipy.sparse.linalg.eigsh: %.2f s (CPU %.2f s), %d products\n", seconds,
                cpu, products);
-    check(ctx, ferry_i_block_new(ctx, ferry_i_coca_size(&z->c), DIMS, &u));
-    const int cores = ferry_ctx_threads(ctx);
+    const int cores = ctx->threads;
     for (int threads = 1; threads <= cores; threads += cores > 1 ? cores - 1 : 1) {
-        check(ctx, ferry_ctx_set_threads(ctx, threads));
+        check(ctx, ferry_i_ctx_set_threads(ctx, threads));
         const double start = ferry_i_clock();
         const clock_t own_cpu = clock();
-        check(ctx, ferry_i_coca_solve(ctx, &c, DIMS, values, u));
+        (void)consensus_solve(s, &z->c, DIMS, values, &own_products);
         const double own = ferry_i_clock() - start;
         const double used = (double)(clock() - own_cpu) / CLOCKS_PER_SEC;
         for (int i = 0; i < have; i++)
@@ -324,9 +320,8 @@ static void run(ferry_ctx *ctx, const bench *z, const char *dir)
                    seconds / own, cpu / used,
                    seconds / products * (double)own_products / own, worst);
     }
-    ferry_i_free(u);
-    check(ctx, ferry_ctx_set_threads(ctx, 1));
-    const double least = bare(z), ours = product_seconds(ctx, z);
+    check(ctx, ferry_i_ctx_set_threads(ctx, 1));
+    const double least = bare(z), ours = product_seconds(s, z);
     printf("a product, one thread, CPU time: bare accesses %.1f ms; ferry %.1f ms, %.2f "
            "times those",
            1e3 * least, 1e3 * ours, ours / least);
@@ -339,22 +334,23 @@ static void run(ferry_ctx *ctx, const bench *z, const char *dir)
                faster);
 }
 
+static void bench_body(scope *s, void *arg)
+{
+    bench *z = arg;
+
+    make(s, z);
+    if (strcmp(z->how, "write") == 0)
+        write_problem(z, z->dir);
+    else
+        run(s, z, z->dir);
+}
+
 int main(int argc, char **argv)
 {
     ferry_ctx *ctx = NULL;
-    bench z = {.w = NULL};
 
     if (argc != 3 || ferry_ctx_new(&ctx) != FERRY_OK) return 2;
-    make(ctx, &z);
-    if (strcmp(argv[1], "write") == 0)
-        write_problem(&z, argv[2]);
-    else
-        run(ctx, &z, argv[2]);
-    for (int j = 0; j < VIEWS; j++)
-        ferry_i_embed_view_free(z.x[j]);
-    for (int t = 0; t < GRAPHS; t++)
-        ferry_i_matrix_free(z.graph[t]);
-    ferry_i_matrix_free(z.w);
+    check(ctx, scope_run(ctx, bench_body, &(bench){.how = argv[1], .dir = argv[2]}));
     ferry_ctx_free(ctx);
     return 0;
 }

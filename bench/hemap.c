@@ -8,58 +8,60 @@
 #include <stdlib.h>
 
 #include "ferry/ferry.h"
-#include "methods/hemap/hemap.h"
+#include "methods/hemap_paper.c" /* its insides */
 
-static ferry_matrix *read_matrix(ferry_ctx *ctx, FILE *f, int64_t rows, int64_t cols)
+typedef struct job {
+    FILE *f;
+    int64_t n, m, d, k;
+} job;
+
+static matrix read_matrix(scope *s, FILE *f, int64_t rows, int64_t cols)
 {
-    ferry_matrix *x = NULL;
+    const matrix x = matrix_dense(s, HERE(rows), rows, cols);
 
-    if (ferry_i_matrix_dense(ctx, rows, cols, &x) != FERRY_OK) exit(1);
-    if (fread(x->dense, sizeof *x->dense, (size_t)(rows * cols), f) !=
-        (size_t)(rows * cols)) {
-        (void)fprintf(stderr, "bench_hemap: the data file is too short\n");
-        exit(1);
-    }
+    if (fread(x.m->dense, sizeof(double), (size_t)(rows * cols), f) !=
+        (size_t)(rows * cols))
+        scope_fail(s, FERRY_EDATA, "the data file is too short");
     return x;
+}
+
+static void solve(scope *s, void *arg)
+{
+    const job *j = arg;
+    const hemap_problem p = {.t = read_matrix(s, j->f, j->n, j->m),
+                             .s = read_matrix(s, j->f, j->n, j->d),
+                             .beta = 1,
+                             .theta = 1,
+                             .ft = 1,
+                             .fs = 1};
+    double best = 1e9;
+    projections b = {0};
+
+    for (int i = 0; i < 3; i++) {
+        const double begin = ferry_i_clock();
+        b = spectral(s, &p, j->k);
+        best = fmin(best, ferry_i_clock() - begin);
+    }
+    printf("%.6g", best);
+    for (int64_t i = 0; i < j->k; i++)
+        printf(" %.15g", b.value[i]);
+    printf("\n");
 }
 
 int main(int argc, char **argv)
 {
     ferry_ctx *ctx = NULL;
     FILE *f = argc == 7 ? fopen(argv[1], "rb") : NULL;
-    ferry_block *bt = NULL, *bs = NULL;
-    double best = 1e9, values[64];
-    int64_t rank = 0;
 
     if (!f || ferry_ctx_new(&ctx) != FERRY_OK) {
         (void)fprintf(stderr, "usage: bench_hemap DATA N m n k THREADS\n");
         return 2;
     }
-    const int64_t n = atoll(argv[2]), k = atoll(argv[5]);
-    ferry_matrix *t = read_matrix(ctx, f, n, atoll(argv[3]));
-    ferry_matrix *s = read_matrix(ctx, f, n, atoll(argv[4]));
-    const hemap_problem p = {t, s, NULL, NULL, 1, 1};
-    if (k > 64 || ferry_ctx_set_threads(ctx, atoi(argv[6])) != FERRY_OK ||
-        ferry_i_block_new(ctx, n, k, &bt) != FERRY_OK ||
-        ferry_i_block_new(ctx, n, k, &bs) != FERRY_OK)
-        return 1;
-    for (int i = 0; i < 3; i++) {
-        const double begin = ferry_i_clock();
-        if (ferry_i_hemap_spectral(ctx, &p, k, values, bt, bs, &rank) != FERRY_OK) {
-            (void)fprintf(stderr, "bench_hemap: %s\n", ferry_message(ctx));
-            return 1;
-        }
-        const double took = ferry_i_clock() - begin;
-        if (took < best) best = took;
-    }
-    printf("%.6g", best);
-    for (int64_t j = 0; j < k; j++)
-        printf(" %.15g", values[j]);
-    printf("\n");
-    FERRY_FREE(bs, bt);
-    ferry_i_matrix_free(s);
-    ferry_i_matrix_free(t);
+    job j = {f, atoll(argv[2]), atoll(argv[3]), atoll(argv[4]), atoll(argv[5])};
+    ferry_status st = ferry_ctx_set(ctx, "threads", argv[6]);
+    if (st == FERRY_OK) st = scope_run(ctx, solve, &j);
+    if (st != FERRY_OK) (void)fprintf(stderr, "bench_hemap: %s\n", ferry_message(ctx));
     ferry_ctx_free(ctx);
     (void)fclose(f);
-    return 0;
+    return st != FERRY_OK;
 }

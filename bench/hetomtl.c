@@ -4,7 +4,7 @@
  *          DATA: doubles, Xs (ns x ds) then Xt (nt x dt); classes are i mod K. Prints the
  *          seconds (best of 3), the solver's operations, the seconds those take at the rate
  *          of a 1500 x 1500 product, and the eigenvalues.
- *        bench_hetomtl stream MODE K dt sources rows
+ *        bench_hetomtl stream METHOD K dt sources rows
  *          Prints microseconds for seeing and learning a row (the best 50 in a row: the
  * rest is the machine's other work), the resident memory in KiB after a tenth of the
  * rows and after all, and the microseconds of the products alone.
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cdspp_dense.h"
 #include "ferry/ferry.h"
-#include "learn/cdspp.h"
 
 static void check(ferry_ctx *ctx, ferry_status st)
 {
@@ -81,9 +81,9 @@ static int bench_cdspp(ferry_ctx *ctx, char **arg)
         y[i] = (int32_t)((i < ns ? i : i - ns) % k);
     const cdspp_problem p = {{xs, y}, {xt, y + ns}, k, 1};
     for (int i = 0; i < 3; i++) {
-        ferry_i_cdspp_clear(&c);
+        plain_cdspp_clear(&c);
         const double begin = ferry_i_clock();
-        check(ctx, ferry_i_cdspp(ctx, &p, 0, &c));
+        check(ctx, plain_cdspp(ctx, &p, 0, &c));
         const double took = ferry_i_clock() - begin;
         if (took < best) best = took;
     }
@@ -94,7 +94,7 @@ static int bench_cdspp(ferry_ctx *ctx, char **arg)
     for (int64_t i = 0; i < c.rank; i++)
         printf(" %.15g", c.lambda[i]);
     printf("\n");
-    ferry_i_cdspp_clear(&c);
+    plain_cdspp_clear(&c);
     ferry_i_matrix_free(xs);
     ferry_i_matrix_free(xt);
     free(y);
@@ -135,7 +135,7 @@ static ferry_domain *domain(ferry_ctx *ctx, const char *name, ferry_role role, i
             x[i * d + j] = ferry_i_rng_normal(rng) + (j % k == i % k ? 0.3 : 0);
     }
     check(ctx, ferry_domain_new(ctx, name, role, &out));
-    check(ctx, ferry_domain_add_dense(ctx, out, "x", &a, NULL, NULL));
+    check(ctx, ferry_domain_add_dense(ctx, out, "x", &a, NULL, NULL, NULL));
     check(ctx, ferry_domain_set_classes(ctx, out, n, NULL, y));
     free(x);
     free(text);
@@ -144,7 +144,7 @@ static ferry_domain *domain(ferry_ctx *ctx, const char *name, ferry_role role, i
 }
 
 /* Seconds a row for the exact products with 2 k vectors alone: the codes of one set of class counts and W_T. Whoever
- * does better reads fewer bytes (methods/shared/hedge_screen.c). */
+ * does better reads fewer bytes (learn/hedge_screen.c). */
 static double products_alone(int64_t k, int64_t d, int64_t pool, const double *x)
 {
     double *a = calloc((size_t)(2 * k * d), sizeof *a),
@@ -172,7 +172,6 @@ static int bench_stream(ferry_ctx *ctx, char **arg)
     const int64_t k = atoll(arg[1]), d = atoll(arg[2]), sources = atoll(arg[3]),
                   rows = atoll(arg[4]), pool = 500;
     ferry_task *task = NULL;
-    ferry_opts *opts = NULL;
     ferry_model *m = NULL;
     ferry_rng rng;
     double best = 1e9, *x = calloc((size_t)(pool * d), sizeof *x);
@@ -190,9 +189,7 @@ static int bench_stream(ferry_ctx *ctx, char **arg)
     }
     check(ctx, ferry_task_add_domain(ctx, task,
                                      domain(ctx, "t", FERRY_TARGET, 3 * k, d, k, &rng)));
-    check(ctx, ferry_opts_new(ctx, &opts));
-    check(ctx, ferry_opts_set(ctx, opts, "mode", arg[0]));
-    check(ctx, ferry_fit(ctx, task, "hetomtl", opts, &m, NULL));
+    check(ctx, ferry_fit(ctx, task, arg[0], NULL, &m, NULL));
     for (int64_t i = 0; i < pool; i++)
         for (int64_t j = 0; j < d; j++)
             x[i * d + j] = ferry_i_rng_normal(&rng) + (j % k == i % k ? 0.3 : 0);
@@ -214,7 +211,6 @@ static int bench_stream(ferry_ctx *ctx, char **arg)
     printf("%.4g %ld %ld %.4g\n", 1e6 * best, early, late,
            1e6 * products_alone(k, d, pool, x));
     ferry_model_free(m);
-    ferry_opts_free(opts);
     ferry_task_free(task);
     free(x);
     return 0;
@@ -226,7 +222,7 @@ int main(int argc, char **argv)
     int code = 2;
 
     if (ferry_ctx_new(&ctx) != FERRY_OK) return 1;
-    check(ctx, ferry_ctx_set_threads(ctx, 1));
+    check(ctx, ferry_ctx_set(ctx, "threads", "1"));
     if (argc == 8 && strcmp(argv[1], "cdspp") == 0) code = bench_cdspp(ctx, argv + 2);
     if (argc == 7 && strcmp(argv[1], "stream") == 0) code = bench_stream(ctx, argv + 2);
     if (code == 2) (void)fprintf(stderr, "usage: see bench/hetomtl.sh\n");

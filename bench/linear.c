@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "ferry/ferry.h"
-#include "learn/learn.h"
+#include "plain_linear.h"
 
 enum { TIMES = 3 };
 
@@ -128,10 +128,10 @@ static double ours(ferry_ctx *ctx, const ferry_linear_options *o, const ferry_ma
     ferry_linear *m = NULL;
     const double begin = cpu();
 
-    check(ctx, ferry_i_linear_fit(ctx, o, x, numbers ? 1 : 2, cls, y, &m));
+    check(ctx, plain_linear_fit(ctx, o, x, numbers ? 1 : 2, cls, y, &m));
     const double took = cpu() - begin;
     memcpy(w, m->w + (numbers ? 0 : x->cols + 1), (size_t)(x->cols + 1) * sizeof *w);
-    ferry_i_linear_free(m);
+    plain_linear_free(m);
     return took;
 }
 

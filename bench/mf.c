@@ -1,6 +1,6 @@
-/* mf on ratings in a file: seconds of the processor for the fit, and the error on others.
+/* mf or mf-als on ratings in a file: seconds of the processor for the fit, and the error on others.
  *
- * usage: bench_mf TRAIN TEST THREADS [KEY=VALUE ...]
+ * usage: bench_mf TRAIN TEST THREADS METHOD [KEY=VALUE ...]
  * Files hold 16 bytes a rating: two 32-bit numbers and a double. */
 #include <math.h>
 #include <stdio.h>
@@ -80,20 +80,20 @@ int main(int argc, char **argv)
     int64_t n = 0, tests = 0;
     double sum = 0;
 
-    if (argc < 4 || ferry_ctx_new(&ctx) != FERRY_OK) return 1;
-    must(ctx, ferry_ctx_set_threads(ctx, atoi(argv[3])));
+    if (argc < 5 || ferry_ctx_new(&ctx) != FERRY_OK) return 1;
+    must(ctx, ferry_ctx_set(ctx, "threads", argv[3]));
     triple *train = read_all(argv[1], &n), *test = read_all(argv[2], &tests);
     must(ctx, ferry_task_new(ctx, "bench", FERRY_RATE, &task));
     must(ctx, ferry_task_add_domain(ctx, task, domain(ctx, n, train)));
     must(ctx, ferry_opts_new(ctx, &opts));
-    for (int i = 4; i < argc; i++) {
+    for (int i = 5; i < argc; i++) {
         char *equals = strchr(argv[i], '=');
         if (!equals) return 1;
         *equals = 0;
         must(ctx, ferry_opts_set(ctx, opts, argv[i], equals + 1));
     }
     const double start = seconds_used();
-    must(ctx, ferry_fit(ctx, task, "mf", opts, &m, &rep));
+    must(ctx, ferry_fit(ctx, task, argv[4], opts, &m, &rep));
     const double seconds = seconds_used() - start;
     ferry_domain *asked = domain(ctx, tests, test);
     must(ctx, ferry_predict(ctx, m, asked, &p));

@@ -47,11 +47,11 @@ def rmse(fitted, test):
     return float(np.sqrt(np.mean((np.clip(fitted, 1, 5) - test["value"]) ** 2)))
 
 
-def ferry(program, train, test, *options):
+def ferry(program, train, test, method, *options):
     with tempfile.TemporaryDirectory() as d:
         train.tofile(d + "/train")
         test.tofile(d + "/test")
-        out = subprocess.run([program, d + "/train", d + "/test", "1", *options], check=True, capture_output=True, text=True)
+        out = subprocess.run([program, d + "/train", d + "/test", "1", method, *options], check=True, capture_output=True, text=True)
     seconds, error, sweeps = out.stdout.split()
     return float(seconds), float(error), f"{sweeps} sweeps"
 
@@ -144,8 +144,8 @@ def main():
         t["user"], t["item"], t["value"] = rows[:, 0] - 1, rows[:, 1] - 1, rows[:, 2]
         train, test = halves(t, 0.8)
         table("ml-100k, rank 20", train, test, [
-            ("ferry mf", lambda: ferry(a.program, train, test)),
-            ("ferry mf solver=sgd", lambda: ferry(a.program, train, test, "solver=sgd")),
+            ("ferry mf", lambda: ferry(a.program, train, test, "mf")),
+            ("ferry mf-als", lambda: ferry(a.program, train, test, "mf-als")),
             ("cmfrec", lambda: cmfrec(train, test, 20, 10.0, 10, False)),
             ("cmfrec, cg", lambda: cmfrec(train, test, 20, 10.0, 10, True)),
             ("LIBMF", lambda: libmf(train, test, 20, 0.1, 20, 0.1)),
@@ -153,9 +153,8 @@ def main():
     train, test = halves(made_up(a.ratings), 0.9)
     rating = ("ridge=rating", "tol=0.003")
     table("made up, rank 20", train, test, [
-        ("ferry vb-diagonal", lambda: ferry(a.program, train, test, "solver=vb-diagonal")),
-        ("ferry mf solver=als", lambda: ferry(a.program, train, test, "solver=als", "lambda=0.1", *rating)),
-        ("ferry mf solver=sgd", lambda: ferry(a.program, train, test, "lambda=0.08", "solver=sgd", *rating)),
+        ("ferry vb-diagonal", lambda: ferry(a.program, train, test, "mf", "solver=vb-diagonal")),
+        ("ferry mf-als", lambda: ferry(a.program, train, test, "mf-als", "lambda=0.1", *rating)),
         ("cmfrec", lambda: cmfrec(train, test, 20, 10.0, 5, False)),
         ("cmfrec, cg", lambda: cmfrec(train, test, 20, 10.0, 5, True)),
         ("LIBMF, 10 iterations", lambda: libmf(train, test, 20, 0.08, 10, 0.1)),

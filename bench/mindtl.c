@@ -1,4 +1,4 @@
-/* mindtl's masked sweep, its assignment, and the sweep of mf.
+/* The masked sweep of mindtl-paper, its assignment, and the sweep of mf-als.
  *
  * One masked sweep U, V, B goes over the ratings three times. Each time it must read, for
  * every rating, the index (4 bytes), in two of them the value (8), and the row of the
@@ -17,7 +17,8 @@
 #include <time.h>
 
 #include "ferry/ferry.h"
-#include "methods/mindtl/mindtl.h"
+#include "learn/groups.h"
+#include "learn/onmtf.h"
 
 enum { TRIAD = 20000000, TIMES = 5, K = 20 };
 
@@ -39,17 +40,18 @@ static int by_value(const void *a, const void *b)
 }
 
 /* n users x m items, `each` ratings 1..5 a user; popular items are drawn more often. */
-static observed ratings(ferry_ctx *ctx, int64_t n, int64_t m, int64_t each)
+static ratings drawn(scope *s, int64_t n, int64_t m, int64_t each)
 {
-    int64_t *taken = calloc((size_t)m, sizeof *taken);
-    observed o = {NULL, NULL};
+    int64_t *taken = NEW(s, int64_t, m);
+    ferry_matrix *x = NULL;
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 1, 1);
-    if (!taken || ferry_i_matrix_csr(ctx, n, m, n * each, &o.x) != FERRY_OK) exit(1);
+    scope_check(s, ferry_i_matrix_csr(scope_ctx(s), n, m, n * each, &x));
+    ratings r = {.users = n, .items = m, .x = matrix_own(s, x)};
     for (int64_t i = 0; i < n; i++) {
-        int32_t *row = o.x->index + i * each;
-        o.x->start[i + 1] = (i + 1) * each;
+        int32_t *row = x->index + i * each;
+        x->start[i + 1] = (i + 1) * each;
         for (int64_t e = 0; e < each;) {
             const double z = ferry_i_rng_real(&rng);
             const int32_t c = (int32_t)((double)m * z * z);
@@ -59,11 +61,10 @@ static observed ratings(ferry_ctx *ctx, int64_t n, int64_t m, int64_t each)
         }
         qsort(row, (size_t)each, sizeof *row, by_value);
         for (int64_t e = 0; e < each; e++)
-            o.x->value[i * each + e] = 1 + (double)ferry_i_rng_below(&rng, 5);
+            x->value[i * each + e] = 1 + (double)ferry_i_rng_below(&rng, 5);
     }
-    if (ferry_i_matrix_transpose(ctx, o.x, &o.xt) != FERRY_OK) exit(1);
-    free(taken);
-    return o;
+    r.xt = transpose(s, r.x, HERE(m), m);
+    return r;
 }
 
 /* Bytes a second of a = b + s c, counted as STREAM does: three arrays. */
@@ -95,27 +96,27 @@ static double triad(void)
 }
 
 /* Adds up what a pass must read: index, value and row of c of every rating. */
-static double reads(const ferry_matrix *x, const ferry_block *c, bool values)
+static double reads(const ferry_matrix *x, block c, bool values)
 {
     double total = 0;
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64) reduction(+ : total)
     for (int64_t i = 0; i < x->rows; i++) {
-        double sum[K] = {0}, value = 0;
+        double all[K] = {0}, value = 0;
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
-            const double *row = c->data + (int64_t)x->index[e] * K;
+            const double *row = c.at + (int64_t)x->index[e] * K;
             if (e + 16 < x->nnz) {
-                const double *next = c->data + (int64_t)x->index[e + 16] * K;
+                const double *next = c.at + (int64_t)x->index[e + 16] * K;
                 __builtin_prefetch(next);
                 __builtin_prefetch(next + 8);
                 __builtin_prefetch(next + 16);
             }
             for (int q = 0; q < K; q++)
-                sum[q] += row[q];
+                all[q] += row[q];
             if (values) value += x->value[e];
         }
         for (int q = 0; q < K; q++)
-            value += sum[q];
+            value += all[q];
         total += value;
     }
     return total;
@@ -126,95 +127,93 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-static void sweep(ferry_ctx *ctx, const observed *x)
+static void sweep(scope *s, const ratings *x)
 {
     const double bandwidth = triad();
-    const double bytes = (28.0 + 24 * K) * (double)x->x->nnz +
-                         8.0 * K * 10 * (double)(x->x->rows + x->x->cols);
-    double best = 1e9, bound = 1e9, sum = 0;
-    mindtl_factors f;
-    mindtl_work w;
+    const double bytes = (28.0 + 24 * K) * (double)stored(x->x) +
+                         8.0 * K * 10 * (double)(x->users + x->items);
+    double best = 1e9, bound = 1e9, all = 0;
+    onmtf f = onmtf_new(s, x, K, K);
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 2, 1);
-    if (ferry_i_mindtl_factors_new(ctx, x->x->rows, x->x->cols, K, K, &f)) exit(1);
-    if (ferry_i_mindtl_work_new(ctx, x, K, K, &w)) exit(1);
-    ferry_i_fill_uniform(f.u, &rng, 0.1, 1.1);
-    ferry_i_fill_uniform(f.v, &rng, 0.1, 1.1);
+    fill_uniform(s, &rng, 0.1, 1.1, f.u);
+    fill_uniform(s, &rng, 0.1, 1.1, f.v);
     for (int64_t i = 0; i < (int64_t)K * K; i++)
-        f.b->data[i] = 0.5 + ferry_i_rng_real(&rng);
+        f.b.at[i] = 0.5 + ferry_i_rng_real(&rng);
     for (int t = 0; t < 2 * TIMES; t++) {
         double start = seconds_now();
-        ferry_i_mindtl_sweep(ctx, x, RULE_PAPER, &f, &w);
+        onmtf_sweep(s, x, RULE_PLAIN, &f);
         best = least(best, seconds_now() - start);
         start = seconds_now();
-        sum += reads(x->x, f.v, true) + reads(x->xt, f.u, true) + reads(x->x, f.v, false);
+        all += reads(x->x.m, f.v, true) + reads(x->xt.m, f.u, true) +
+               reads(x->x.m, f.v, false);
         bound = least(bound, seconds_now() - start);
     }
-    if (!(sum > 0)) exit(1);
+    if (!(all > 0)) exit(1);
     printf("masked sweep, %lld ratings, k = l = %d, threads %d: %.0f ms\n",
-           (long long)x->x->nnz, K, threads, 1e3 * best);
+           (long long)stored(x->x), K, threads, 1e3 * best);
     printf("    triad %.1f GB/s, %.2f GB at it %.0f ms: %.0f %% of that bound\n",
            1e-9 * bandwidth, 1e-9 * bytes, 1e3 * bytes / bandwidth,
            100 * bytes / bandwidth / best);
     printf("    the same reads alone %.0f ms: %.0f %% of that bound\n", 1e3 * bound,
            100 * bound / best);
-    ferry_i_mindtl_work_clear(&w);
-    ferry_i_mindtl_factors_clear(&f);
 }
 
 /* Users to groups: time over ratings + users k l stays the same when both double. */
-static void assignment(ferry_ctx *ctx, int64_t n, int64_t m, int64_t each)
+static void assignment(scope *s, int64_t n, int64_t m, int64_t each)
 {
-    observed x = ratings(ctx, n, m, each);
-    int32_t *u = calloc((size_t)n, sizeof *u), *v = calloc((size_t)m, sizeof *v);
+    const int64_t mark = scope_mark(s);
+    const ratings x = drawn(s, n, m, each);
     double r[K * K], best = 1e9;
-    const double one = 1, work = (double)x.x->nnz + (double)n * K * K;
-    mindtl_part part = {K, K, r, u, v};
+    const double one = 1, work = (double)stored(x.x) + (double)n * K * K;
+    const grouping g = {K, K, r, NEW(s, int32_t, n), NEW(s, int32_t, m)};
+    const assigning a = {.n = 1, .g = &g, .lambda = &one};
     ferry_rng rng;
 
-    if (!u || !v) exit(1);
     ferry_i_rng_seed(&rng, 3, 1);
     for (int i = 0; i < K * K; i++)
         r[i] = 1 + 4 * ferry_i_rng_real(&rng);
     for (int64_t j = 0; j < m; j++)
-        v[j] = (int32_t)ferry_i_rng_below(&rng, K);
+        g.v[j] = (int32_t)ferry_i_rng_below(&rng, K);
     for (int t = 0; t < TIMES; t++) {
         const double start = seconds_now();
-        if (ferry_i_mindtl_assign(ctx, x.x, false, 1, &part, 0, &one, false, false))
-            exit(1);
-        const double seconds = seconds_now() - start;
-        if (seconds < best) best = seconds;
+        assign_groups(s, &x, &a);
+        best = least(best, seconds_now() - start);
     }
     printf("assignment, %8lld ratings of %6lld users: %7.2f ms, %.2f ns for each of "
            "ratings + users k l\n",
-           (long long)x.x->nnz, (long long)n, 1e3 * best, 1e9 * best / work);
-    free(v);
-    free(u);
-    ferry_i_observed_clear(&x);
+           (long long)stored(x.x), (long long)n, 1e3 * best, 1e9 * best / work);
+    scope_release(s, mark);
 }
 
-static void als(ferry_ctx *ctx, const observed *x)
+static void als(scope *s, const ratings *x)
 {
-    ferry_block *p = NULL, *q = NULL;
+    const block p = block_new(s, HERE(x->users), x->users, K),
+                q = block_new(s, HERE(x->items), x->items, K);
     double best = 1e9;
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 4, 1);
-    if (ferry_i_block_new(ctx, x->x->rows, K, &p) ||
-        ferry_i_block_new(ctx, x->x->cols, K, &q))
-        exit(1);
-    ferry_i_fill_normal(q, &rng);
+    fill_normal(s, &rng, q);
     for (int t = 0; t < 2; t++) {
         const double start = seconds_now();
-        if (ferry_e(ctx)->ridge_rows(ctx, x->x, q, 16, false, p, NULL) ||
-            ferry_e(ctx)->ridge_rows(ctx, x->xt, p, 16, false, q, NULL))
-            exit(1);
-        const double seconds = seconds_now() - start;
-        if (seconds < best) best = seconds;
+        ridge_rows(s, x->x, q, 16, false, p, NULL);
+        ridge_rows(s, x->xt, p, 16, false, q, NULL);
+        best = least(best, seconds_now() - start);
     }
-    printf("mf sweep, %lld ratings, rank %d: %.2f s\n", (long long)x->x->nnz, K, best);
-    FERRY_FREE(p, q);
+    printf("mf-als sweep, %lld ratings, rank %d: %.2f s\n", (long long)stored(x->x), K,
+           best);
+}
+
+static void measure(scope *s, void *arg)
+{
+    (void)arg;
+    for (int64_t n = 10000; n <= 40000; n *= 2)
+        assignment(s, n, 10000, 100);
+    const ratings x = drawn(s, 100000, 10000, 100);
+    sweep(s, &x);
+    als(s, &x);
 }
 
 int main(int argc, char **argv)
@@ -222,14 +221,10 @@ int main(int argc, char **argv)
     ferry_ctx *ctx = NULL;
 
     if (argc > 1) threads = atoi(argv[1]);
-    if (ferry_ctx_new(&ctx) != FERRY_OK || ferry_ctx_set_threads(ctx, threads) != FERRY_OK)
+    if (ferry_ctx_new(&ctx) != FERRY_OK ||
+        ferry_i_ctx_set_threads(ctx, threads) != FERRY_OK)
         return 1;
-    for (int64_t n = 10000; n <= 40000; n *= 2)
-        assignment(ctx, n, 10000, 100);
-    observed x = ratings(ctx, 100000, 10000, 100);
-    sweep(ctx, &x);
-    als(ctx, &x);
-    ferry_i_observed_clear(&x);
+    const ferry_status st = scope_run(ctx, measure, NULL);
     ferry_ctx_free(ctx);
-    return 0;
+    return st != FERRY_OK;
 }

@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "ferry/ferry.h"
-#include "learn/learn.h"
-#include "methods/mmltl/mmltl.h"
+#include "learn/mmd.h"
+#include "learn/ranksvm.h"
 
 /* CPU time of this one thread: what else the machine does hardly counts. */
 static double cpu_seconds(void)
@@ -47,50 +47,47 @@ static void print_peer(const char *what, double ours, const char *who, double th
     printf("\n");
 }
 
-static ferry_block *random_block(ferry_ctx *ctx, int64_t rows, int64_t k, ferry_rng *rng)
+static block random_block(scope *s, int64_t rows, int64_t k, ferry_rng *rng)
 {
-    ferry_block *b = NULL;
+    const block b = block_new(s, HERE(rows), rows, k);
 
-    need(ctx, ferry_i_block_new(ctx, rows, k, &b));
-    ferry_i_fill_normal(b, rng);
+    fill_normal(s, rng, b);
     return b;
 }
 
-static void bench_u_step(ferry_ctx *ctx, const char *peers)
+static void bench_u_step(scope *s, void *arg)
 {
     enum { D = 2048, M = 10, G = 50, TIMES = 50 };
+    const char *peers = arg;
     ferry_rng rng;
+    double best = 1e9;
 
     ferry_i_rng_seed(&rng, 1, 1);
-    ferry_block *g = random_block(ctx, D, M, &rng), *delta = random_block(ctx, D, 1, &rng);
-    ferry_block *v = random_block(ctx, M, G, &rng), *u = random_block(ctx, D, G, &rng);
-    const ferry_mmltl p = {g, delta, 30, 1, 1};
-    ferry_mmltl_work *w = NULL;
-    double best = 1e9;
-    need(ctx, ferry_i_mmltl_work_new(ctx, &p, G, &w));
+    const mmd_problem p = {random_block(s, D, M, &rng), random_block(s, D, 1, &rng), 30, 1,
+                           1};
+    const block v = random_block(s, M, G, &rng), u = random_block(s, D, G, &rng);
+    const mmd_work w = mmd_work_new(s, &p, G);
     for (int t = 0; t < TIMES; t++) {
         const double start = cpu_seconds();
         for (int again = 0; again < 20; again++)
-            need(ctx, ferry_i_mmltl_u_step(ctx, &p, w, v, u));
+            mmd_u_step(s, &p, &w, v, u);
         const double took = (cpu_seconds() - start) / 20;
         if (took < best) best = took;
     }
     print_peer("U step, d=2048 m=10 g=50", best, "scipy", peer(peers, "sylvester"), 1000);
-    ferry_i_mmltl_work_free(w);
-    FERRY_FREE(g, delta, v, u);
 }
 
 /* Features 0 .. 1, labels that the first features tell. */
-static ferry_matrix *random_data(ferry_ctx *ctx, int64_t n, int64_t d, int64_t m,
-                                 ferry_rng *rng, uint8_t *on)
+static matrix random_data(scope *s, int64_t n, int64_t d, int64_t m, ferry_rng *rng,
+                          uint8_t *on)
 {
-    ferry_matrix *x = NULL;
+    const matrix x = matrix_dense(s, HERE(n), n, d);
+    double *at = x.m->dense;
 
-    need(ctx, ferry_i_matrix_dense(ctx, n, d, &x));
     for (int64_t e = 0; e < n * d; e++)
-        x->dense[e] = ferry_i_rng_real(rng);
+        at[e] = ferry_i_rng_real(rng);
     for (int64_t e = 0; e < n * m; e++)
-        on[e] = x->dense[e / m * d + e % m] + 0.3 * ferry_i_rng_real(rng) > 1.05;
+        on[e] = at[e / m * d + e % m] + 0.3 * ferry_i_rng_real(rng) > 1.05;
     return x;
 }
 
@@ -132,7 +129,7 @@ static ferry_task *whole_task(ferry_ctx *ctx, const ferry_matrix *xs,
         ferry_domain *d = NULL;
         need(ctx, ferry_domain_new(ctx, i ? "target" : "source",
                                    i ? FERRY_TARGET : FERRY_SOURCE, &d));
-        need(ctx, ferry_domain_add_dense(ctx, d, "x", &a, NULL, NULL));
+        need(ctx, ferry_domain_add_dense(ctx, d, "x", &a, NULL, NULL, NULL));
         if (i == 0)
             need(ctx, ferry_domain_set_labelsets(ctx, d, xs->rows, NULL, m, names, on));
         need(ctx, ferry_task_add_domain(ctx, task, d));
@@ -140,101 +137,100 @@ static ferry_task *whole_task(ferry_ctx *ctx, const ferry_matrix *xs,
     return task;
 }
 
-/* What `mode=ferry` does before the RankSVM: G, delta, mu, U and V. The dgemm is the same
+/* What mmltl does before the RankSVM: G, delta, mu, U and V. The dgemm is the same
  * product without anything else. */
-static void bench_fit(ferry_ctx *ctx)
+static void bench_fit(scope *s, void *arg)
 {
     enum { D = 4096, N = 10000, M = 50, TIMES = 3 };
-    uint8_t *on = calloc((size_t)N * M, 1);
+    ferry_ctx *ctx = scope_ctx(s);
+    uint8_t *on = NEW(s, uint8_t, (int64_t)N * M);
     ferry_rng rng;
-    double fit = 1e9, gemm = 1e9;
+    double fit = 1e9, product = 1e9;
     int64_t sweeps = 0;
 
+    (void)arg;
     ferry_i_rng_seed(&rng, 2, 1);
-    ferry_matrix *xt = random_data(ctx, N, D, M, &rng, on),
-                 *xs = random_data(ctx, N, D, M, &rng, on);
-    ferry_block *y = random_block(ctx, N, M, &rng), *out = random_block(ctx, D, M, &rng);
-    ferry_block *u = random_block(ctx, D, M, &rng), *v = random_block(ctx, M, M, &rng);
+    const matrix xt = random_data(s, N, D, M, &rng, on),
+                 xs = random_data(s, N, D, M, &rng, on);
+    const block y = random_block(s, N, M, &rng), out = random_block(s, D, M, &rng);
+    const block u = random_block(s, D, M, &rng), v = random_block(s, M, M, &rng);
     for (int64_t i = 0; i < N; i++) /* a shift */
         for (int64_t j = 0; j < D; j += 3)
-            xt->dense[i * D + j] += 0.1;
+            xt.m->dense[i * D + j] += 0.1;
     for (int t = 0; t < TIMES; t++) {
-        ferry_block *g = NULL, *delta = NULL;
-        ferry_mmltl_found found;
-        double start = cpu_seconds(), sigma, took;
-        need(ctx, ferry_e(ctx)->tmul(ctx, 1, xs, y, 0, out));
+        const int64_t mark = scope_mark(s);
+        double start = cpu_seconds(), took;
+        tmul(s, xs, y, out);
         took = cpu_seconds() - start;
-        if (took < gemm) gemm = took;
+        if (took < product) product = took;
         start = cpu_seconds();
-        need(ctx,
-             ferry_i_mmltl_relation(ctx, xs, &(ferry_mmltl_labels){xs->rows, M, on, true},
-                                    xt, &g, &delta));
-        need(ctx, ferry_i_mmltl_sigma(ctx, g, &sigma));
-        const ferry_mmltl p = {g, delta, 30 * sigma / ferry_e(ctx)->dot(ctx, delta, delta),
-                               1, 1};
-        need(ctx, ferry_i_mmltl_solve(ctx, &p, 1e-10, 10000, u, v, &found));
+        mmd_problem p = mmd_relation(s, xs, &(mmd_labels){N, M, on, true}, xt);
+        p.mu = 30 * mmd_sigma(s, p.g) / square_sum(s, p.delta);
+        p.g1 = p.g2 = 1;
+        sweeps = mmd_solve(s, &p, &(mmd_solver){1e-10, 10000, false, "bench"}, u, v).sweeps;
         took = cpu_seconds() - start;
         if (took < fit) fit = took;
-        sweeps = found.sweeps;
-        FERRY_FREE(g, delta);
+        scope_release(s, mark);
     }
     printf("%-52s %10.5f s   dgemm %8.3f s   %7.2f of it (wanted at most 3; %lld sweeps)\n",
-           "subspace of mode=ferry, d=4096 n=10000 m=50", fit, gemm, fit / gemm,
+           "subspace of mmltl, d=4096 n=10000 m=50", fit, product, fit / product,
            (long long)sweeps);
-    {
-        ferry_task *task = whole_task(ctx, xs, xt, M, on);
-        const double one = whole_seconds(ctx, task, "1"),
-                     all = whole_seconds(ctx, task, NULL);
-        printf("%-52s %10.5f s   %26.2f of it (1 epoch of the RankSVM)\n",
-               "whole fit of mode=ferry, from data to model", one, one / gemm);
-        printf("%-52s %10.5f s   %26.2f of it\n", "... with the defaults", all, all / gemm);
-        printf(
-            "row mmltl.dgemm %.2f <= 4 M-MLTL, whole fit with the defaults: times a dgemm\n",
-            all / gemm);
-        ferry_task_free(task);
+    ferry_task *task = whole_task(ctx, xs.m, xt.m, M, on);
+    const double one = whole_seconds(ctx, task, "1"), all = whole_seconds(ctx, task, NULL);
+    printf("%-52s %10.5f s   %26.2f of it (1 epoch of the RankSVM)\n",
+           "whole fit of mmltl, from data to model", one, one / product);
+    printf("%-52s %10.5f s   %26.2f of it\n", "... with the defaults", all, all / product);
+    printf("row mmltl.dgemm %.2f <= 4 M-MLTL, whole fit with the defaults: times a dgemm\n",
+           all / product);
+    ferry_task_free(task);
+}
+
+typedef struct ranking {
+    int64_t n, d, epochs;
+    double seconds;
+} ranking;
+
+static void bench_rank(scope *s, void *arg)
+{
+    enum { M = 10 };
+    ranking *z = arg;
+    const ranker_options o = {.C = 1, .epochs = z->epochs, .scale = true};
+    uint8_t *on = NEW(s, uint8_t, z->n * M);
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 3, 1);
+    const matrix x = random_data(s, z->n, z->d, M, &rng, on);
+    z->seconds = 1e9;
+    for (int t = 0; t < (z->n > 10000 ? 1 : 3); t++) {
+        const int64_t mark = scope_mark(s);
+        const double start = cpu_seconds();
+        (void)ranker_fit(s, s, &o, x, NULL, M, on);
+        const double took = cpu_seconds() - start;
+        if (took < z->seconds) z->seconds = took;
+        scope_release(s, mark);
     }
-    ferry_i_matrix_free(xs);
-    ferry_i_matrix_free(xt);
-    FERRY_FREE(y, out, u, v);
-    free(on);
 }
 
 static double rank_seconds(ferry_ctx *ctx, int64_t n, int64_t d, int64_t epochs)
 {
-    enum { M = 10 };
-    const ferry_ranksvm_options o = {.C = 1, .epochs = epochs, .scale = true};
-    uint8_t *on = calloc((size_t)n * M, 1);
-    ferry_ranksvm *r = NULL;
-    ferry_rng rng;
-    bool finish;
+    ranking z = {n, d, epochs, 0};
 
-    ferry_i_rng_seed(&rng, 3, 1);
-    ferry_matrix *x = random_data(ctx, n, d, M, &rng, on);
-    double best = 1e9;
-    for (int t = 0; t < (n > 10000 ? 1 : 3); t++) {
-        const double start = cpu_seconds();
-        need(ctx, ferry_i_ranksvm_fit(ctx, &o, x, NULL, M, on, &r, &finish));
-        const double took = cpu_seconds() - start;
-        if (took < best) best = took;
-        ferry_i_ranksvm_free(r);
-    }
-    ferry_i_matrix_free(x);
-    free(on);
-    return best;
+    need(ctx, scope_run(ctx, bench_rank, &z));
+    return z.seconds;
 }
 
 int main(int argc, char **argv)
 {
-    const char *peers = argc > 1 ? argv[1] : NULL;
+    char *peers = argc > 1 ? argv[1] : NULL;
     const int64_t sizes[] = {1000, 10000, 100000};
     ferry_ctx *ctx = NULL;
     double first = 0;
 
-    if (ferry_ctx_new(&ctx) != FERRY_OK || ferry_ctx_set_threads(ctx, 1) != FERRY_OK)
+    if (ferry_ctx_new(&ctx) != FERRY_OK || ferry_ctx_set(ctx, "threads", "1") != FERRY_OK)
         return 1;
-    printf("M-MLTL, CPU seconds of one thread, BLAS core %s\n", ferry_blas_core());
-    bench_u_step(ctx, peers);
-    bench_fit(ctx);
+    printf("M-MLTL, CPU seconds of one thread, BLAS core %s\n", ferry_blas_core(NULL));
+    need(ctx, scope_run(ctx, bench_u_step, peers));
+    need(ctx, scope_run(ctx, bench_fit, NULL));
     print_peer("RankSVM, n=1200 d=1000 m=10, 100 epochs",
                rank_seconds(ctx, 1200, 1000, 100), "numpy", peer(peers, "ranksvm"), 5);
     for (int64_t i = 0; i < FERRY_COUNT(sizes); i++) {

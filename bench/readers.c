@@ -78,14 +78,14 @@ static int complain(ferry_ctx *ctx)
     return 1;
 }
 
-static int time_read(const char *path, int threads, int repeats)
+static int time_read(const char *path, const char *threads, int repeats)
 {
     ferry_ctx *ctx = NULL;
     ferry_data *d = NULL;
     double best = 1e30;
 
     if (ferry_ctx_new(&ctx) != FERRY_OK) return 1;
-    if (ferry_ctx_set_threads(ctx, threads) != FERRY_OK) return complain(ctx);
+    if (ferry_ctx_set(ctx, "threads", threads) != FERRY_OK) return complain(ctx);
     for (int r = 0; r < repeats; r++) {
         const double from = now();
         if (ferry_read(ctx, path, NULL, &d) != FERRY_OK) return complain(ctx);
@@ -122,11 +122,8 @@ static int show(const char *path, int n, char **settings)
             return complain(ctx);
     }
     if (ferry_read(ctx, path, opts, &d) != FERRY_OK) return complain(ctx);
-    if (ferry_data_describe(ctx, d, &said) != FERRY_OK ||
-        ferry_description_json(ctx, said, &text) != FERRY_OK)
-        return complain(ctx);
-    puts(text);
-    ferry_string_free(text);
+    if (ferry_data_describe(ctx, d, &said) != FERRY_OK) return complain(ctx);
+    puts(said->json);
     ferry_description_free(said);
     ferry_data_free(d);
     ferry_opts_free(opts);
@@ -139,7 +136,7 @@ int main(int n, char **arg)
     if (n == 4 && strcmp(arg[1], "gen-svm") == 0) return generate(arg[2], atof(arg[3]), 1);
     if (n == 4 && strcmp(arg[1], "gen-csv") == 0) return generate(arg[2], atof(arg[3]), 0);
     if (n == 5 && strcmp(arg[1], "read") == 0)
-        return time_read(arg[2], atoi(arg[3]), atoi(arg[4]));
+        return time_read(arg[2], arg[3], atoi(arg[4]));
     if (n >= 3 && strcmp(arg[1], "show") == 0) return show(arg[2], n - 3, arg + 3);
     fprintf(stderr, "usage: readers gen-svm|gen-csv FILE MB | read FILE THREADS REPEATS | "
                     "show FILE [key=value]\n");

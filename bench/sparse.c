@@ -135,13 +135,13 @@ static void shape(bench *z, int64_t in, int64_t out, int64_t k)
 /* Seconds of one run of what `name` says; the process's with one thread, else by the wall. */
 static double once(bench *z, const char *name, int64_t k)
 {
-    const bool trans = name[0] == 't', one = ferry_ctx_threads(z->ctx) == 1;
+    const bool trans = name[0] == 't', one = z->ctx->threads == 1;
     const ferry_matrix *x = strstr(name, "index") || strstr(name, "gather") ? z->indexed
                             : strstr(name, "words")                         ? z->words
                                                                             : z->x;
     static volatile double sink;
 
-    if (strcmp(name, "triad") == 0) return triad(ferry_ctx_threads(z->ctx));
+    if (strcmp(name, "triad") == 0) return triad(z->ctx->threads);
     shape(z, trans ? ROWS : COLS, trans ? COLS : ROWS, k);
     const double start = one ? seconds() : ferry_i_clock();
     if (strstr(name, "gather"))
@@ -160,15 +160,15 @@ int main(void)
     char name[64];
     long long k;
 
-    if (ferry_ctx_new(&z.ctx) != FERRY_OK || ferry_ctx_set_threads(z.ctx, 1)) return 1;
+    if (ferry_ctx_new(&z.ctx) != FERRY_OK || ferry_i_ctx_set_threads(z.ctx, 1)) return 1;
     z.x = random_csr(z.ctx, 1);
     z.indexed = random_csr(z.ctx, 1);
     z.words = random_csr(z.ctx, 3);
     if (ferry_i_matrix_index(z.ctx, z.indexed) != FERRY_OK) return 1;
     while (scanf("%63s %lld", name, &k) == 2) {
         if (strcmp(name, "threads") == 0) {
-            if (ferry_ctx_set_threads(z.ctx, (int)k)) return 1;
-            printf("%d\n", ferry_ctx_threads(z.ctx));
+            if (ferry_i_ctx_set_threads(z.ctx, (int)k)) return 1;
+            printf("%d\n", z.ctx->threads);
         } else
             printf("%.9f\n", once(&z, name, k));
         (void)fflush(stdout);

@@ -112,7 +112,7 @@ static ferry_nmtf *journey(ferry_ctx *ctx, int64_t n, int64_t m, int64_t length)
     for (int v = 0; v < 3; v++)
         ferry_i_matrix_free(x[v]);
     check(ctx, ferry_i_nmtf_know(ctx, f, 0, y));
-    check(ctx, ferry_i_nmtf_random(ctx, f, &rng));
+    check(ctx, ferry_i_nmtf_random(ctx, f, &rng, NULL));
     for (int64_t d = 1; d < 3; d++) {
         ferry_i_fill_uniform(f->domain[d].above, &rng, 0, 1);
         ferry_i_nmtf_start(f, d, f->domain[d].above, 0.02);
@@ -249,7 +249,7 @@ int main(int argc, char **argv)
     }
     ferry_set_allocator(count_calloc, count_realloc, count_free);
     if (ferry_ctx_new(&ctx) != FERRY_OK ||
-        ferry_ctx_set_threads(ctx, atoi(argv[2])) != FERRY_OK)
+        ferry_ctx_set(ctx, "threads", argv[2]) != FERRY_OK)
         return 1;
     if (argc == 3)
         small(ctx, argv[1]);

@@ -34,7 +34,7 @@ static void print_domains(const ferry_advice *a)
     cli_cell(&t, "instances");
     cli_cell(&t, "labels");
     cli_cell(&t, "views, graphs, ratings");
-    for (int64_t i = 0; i < ferry_advice_domain_count(a); i++) {
+    for (int64_t i = 0; ferry_advice_domain_at(a, i); i++) {
         const ferry_advice_domain *d = ferry_advice_domain_at(a, i);
         cli_cell(&t, "%s", d->name);
         cli_cell(&t, "%s", roles[d->role]);
@@ -48,7 +48,7 @@ static void print_domains(const ferry_advice *a)
 /* Which views are taken for the same features. */
 static void print_links(const ferry_advice *a)
 {
-    if (ferry_advice_domain_count(a) < 2 || a->goal == FERRY_RATE) return;
+    if (!ferry_advice_domain_at(a, 1) || a->goal == FERRY_RATE) return;
     printf("the same features: %s\n", a->links[0] ? a->links : "none in two domains");
 }
 
@@ -65,7 +65,7 @@ static void print_measures(const ferry_advice *a)
 {
     cli_table t = {.cols = 6};
 
-    if (ferry_advice_domain_count(a) < 2) return; /* only the target */
+    if (!ferry_advice_domain_at(a, 1)) return; /* only the target */
     putchar('\n');
     cli_cell(&t, "to the target from");
     cli_cell(&t, "A-distance");
@@ -73,7 +73,7 @@ static void print_measures(const ferry_advice *a)
     cli_cell(&t, "shared features");
     cli_cell(&t, "ids");
     cli_cell(&t, "labels");
-    for (int64_t i = 0; i < ferry_advice_domain_count(a); i++) {
+    for (int64_t i = 0; ferry_advice_domain_at(a, i); i++) {
         const ferry_advice_domain *d = ferry_advice_domain_at(a, i);
         if (d->shared_features < 0) continue;
         cli_cell(&t, "%s", d->name);
@@ -146,7 +146,7 @@ static void print_methods(const ferry_advice *a)
     cli_cell(&t, "%lld repeats", (long long)a->repeats);
     cli_cell(&t, "memory");
     for (int k = 0; k < 3; k++)
-        for (int64_t i = 0; i < ferry_advice_method_count(a); i++) {
+        for (int64_t i = 0; ferry_advice_method_at(a, i); i++) {
             const ferry_advice_method *m = ferry_advice_method_at(a, i);
             if (m->kind == kinds[k] && !m->reason)
                 method_row(&t, m, names[k], (double)a->repeats);
@@ -158,7 +158,7 @@ static void print_unfit(const ferry_advice *a)
 {
     int any = 0;
 
-    for (int64_t i = 0; i < ferry_advice_method_count(a); i++) {
+    for (int64_t i = 0; ferry_advice_method_at(a, i); i++) {
         const ferry_advice_method *m = ferry_advice_method_at(a, i);
         if (!m->reason) continue;
         if (any++ == 0) puts("\ndo not fit:");
@@ -174,17 +174,16 @@ static void print_unfit(const ferry_advice *a)
 /* What each would use; methods that use the same are told together. */
 static void print_uses(const ferry_advice *a)
 {
-    const int64_t n = ferry_advice_method_count(a);
     int any = 0;
 
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; ferry_advice_method_at(a, i); i++) {
         const ferry_advice_method *m = ferry_advice_method_at(a, i);
         bool told = m->reason || !m->uses[0];
         for (int64_t j = 0; j < i && !told; j++)
             told = strcmp(ferry_advice_method_at(a, j)->uses, m->uses) == 0;
         if (told) continue;
         printf("%s- %s", any++ ? "" : "\nwhat they would use:\n", m->name);
-        for (int64_t j = i + 1; j < n; j++) {
+        for (int64_t j = i + 1; ferry_advice_method_at(a, j); j++) {
             const ferry_advice_method *o = ferry_advice_method_at(a, j);
             if (!o->reason && strcmp(o->uses, m->uses) == 0) printf(", %s", o->name);
         }
@@ -199,7 +198,7 @@ static void print_hints(const ferry_advice *a, const char *path)
     bool most = false;
     char text[3][32], word[4096];
 
-    for (int64_t i = 0; i < ferry_advice_method_count(a); i++) {
+    for (int64_t i = 0; ferry_advice_method_at(a, i); i++) {
         const ferry_advice_method *m = ferry_advice_method_at(a, i);
         transfer += !m->reason && m->kind == FERRY_KIND_TRANSFER;
         baseline += !m->reason && m->kind == FERRY_KIND_BASELINE;
@@ -229,17 +228,17 @@ static void print_hints(const ferry_advice *a, const char *path)
     }
     printf(
         "In all %s %s for the repeats on one core, up to %s more for controls, and %s more "
-        "with --guard.\n",
+        "for the answer.\n",
         most ? "at most" : "about", duration(a->seconds_repeats, text[0]),
-        duration(a->seconds_controls, text[1]), duration(a->seconds_guard, text[2]));
+        duration(a->seconds_controls, text[1]), duration(a->seconds_answer, text[2]));
     if (transfer + baseline == 0)
         printf("Next: add what is missing to %s; nothing can run as it is.\n", path);
     else if (a->scored > 0 || a->goal == FERRY_EMBED)
         printf("Next: ferry run %s; it says whether transfer helps here.\n", path);
     else
         printf(
-            "Next: ferry fit %s --guard -o model.ferry; no label is hidden, so nothing can be "
-            "scored (labelled: 0.5\nin the target hides half of them, for ferry run).\n",
+            "Next: ferry run %s; no label is hidden, so cross-validation says what to use and "
+            "what to expect.\n",
             path);
 }
 
@@ -260,7 +259,6 @@ int cli_advise(cli *c)
 {
     ferry_task *task = NULL;
     ferry_advice *advice = NULL;
-    char *text = NULL;
     ferry_status st = FERRY_OK;
 
     if (c->value[KEY_SEED])
@@ -268,12 +266,10 @@ int cli_advise(cli *c)
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], c->sets, &task);
     cli_ask_before_stopping();
     if (st == FERRY_OK) st = ferry_advise(c->ctx, task, &advice);
-    if (st == FERRY_OK && c->value[KEY_JSON]) st = ferry_advice_json(c->ctx, advice, &text);
     cli_progress_end();
     const int code = st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
-    if (text) puts(text);
-    if (code == EXIT_DONE && !text) print(advice, c->args[0]);
-    ferry_string_free(text);
+    if (code == EXIT_DONE && c->value[KEY_JSON]) puts(advice->json);
+    if (code == EXIT_DONE && !c->value[KEY_JSON]) print(advice, c->args[0]);
     ferry_advice_free(advice);
     ferry_task_free(task);
     return code;

@@ -51,12 +51,23 @@ typedef enum cli_key {
     KEY_COMPLETION,
     KEY_CONTROLS,
     KEY_GUARD,
+    KEY_NO_ANSWER,
+    KEY_SINGLE,
+    KEY_ALL,
     KEY_RESUME,
     KEY_FORCE,
     KEY_SAVE,
     KEY_DATA,
     KEY_QUICK,
     KEY_MPI,
+    KEY_SOURCE,
+    KEY_BRIDGE,
+    KEY_LABEL,
+    KEY_ID,
+    KEY_DROP,
+    KEY_GOAL,
+    KEY_METRIC,
+    KEY_APART,
     KEY_HELP,
     N_KEYS
 } cli_key;
@@ -122,13 +133,24 @@ extern const int64_t cli_n_examples, cli_n_exit_codes, cli_n_environment;
 
 /* ---- one call of the command ---- */
 
+/* Values of an option that may be given several times. */
+typedef struct cli_list {
+    const char **at;
+    int64_t n;
+} cli_list;
+
 struct cli {
     const cli_command *command;
     const char *value[N_KEYS]; /* as given; "" for a flag; NULL when not given */
     ferry_opts *sets;          /* of --set */
+    cli_list sources, bridges; /* of --source and --bridge */
     const char **args;
     int64_t n_args;
     ferry_ctx *ctx;
+    const char
+        *self; /* what to type for this command: "ferry", or its path as it was typed */
+    const char
+        *task; /* the task file that is run, as a command to type would name it; or NULL */
     const char *compare; /* rerun: the folder whose numbers must come out again */
 };
 
@@ -220,6 +242,7 @@ int cli_can_replace(const cli *c, const char *dir, const char *task);
 char *cli_temporary(void);
 void cli_remove(char *folder);
 
+int cli_answer(cli *c);
 int cli_run(cli *c);
 int cli_rerun(cli *c);
 int cli_report(cli *c);

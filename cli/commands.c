@@ -77,6 +77,35 @@
             "replace the results of another task that are in the folder"                   \
     }
 
+static const cli_option answer_options[] = {
+    {KEY_SOURCE, 0, "source", "FILE", WORDS_FILE,
+     "a table with labels of the same kind, other columns or other rows; may be repeated"},
+    {KEY_BRIDGE, 0, "bridge", "FILE", WORDS_FILE,
+     "a table without labels that has columns of both; may be repeated"},
+    {KEY_LABEL, 0, "label", "COLUMN", WORDS_NONE,
+     "what is to be predicted: a column of MINE and of the sources, blank where not known"},
+    OUT("DIR", WORDS_FOLDER,
+        "folder for the task, the results, the model and the predictions"),
+    {KEY_GOAL, 0, "goal", "GOAL", WORDS_NONE,
+     "classify, regress, multilabel or rate; default: by what the labels are"},
+    {KEY_METRIC, 0, "metric", "NAME", WORDS_NONE,
+     "what to measure; default: what is usual for the goal"},
+    {KEY_ID, 0, "id", "COLUMN", WORDS_NONE,
+     "column with the names of rows, or none; default: one called id"},
+    {KEY_DROP, 0, "drop", "COLUMNS", WORDS_NONE, "columns to leave out: a,b,c"},
+    {KEY_APART, 0, "apart", NULL, WORDS_NONE,
+     "columns of the same name are not the same thing"},
+    {KEY_FORCE, 0, "force", NULL, WORDS_NONE, "write into a folder that is not empty"},
+    JSON("print results.json instead of the answer"),
+    SEED,
+    THREADS,
+    JOBS,
+    MEMORY,
+    MAX_INPUT,
+    ENGINE,
+    QUIET,
+    HELP,
+};
 static const cli_option run_options[] = {
     OUT("DIR", WORDS_FOLDER, "folder for the results; default: results/TASK-NAME"),
     {KEY_SAVE, 0, "save", "WHAT", WORDS_NONE,
@@ -87,8 +116,11 @@ static const cli_option run_options[] = {
     SET("change a value of the task, by dotted path; may be repeated"),
     JSON("print results.json instead of the table"),
     CONTROLS,
-    {KEY_GUARD, 0, "guard", NULL, WORDS_NONE,
-     "also choose the method to take, by cross-validation on the visible target labels"},
+    {KEY_SINGLE, 0, "single", NULL, WORDS_NONE,
+     "recommend one method, not a blend of several"},
+    {KEY_NO_ANSWER, 0, "no-answer", NULL, WORDS_NONE,
+     "do not say what to use: saves the time of cross-validation"},
+    {KEY_GUARD, 0, "guard", NULL, WORDS_NONE, "does nothing: the answer is there without"},
     SEED,
     THREADS,
     JOBS,
@@ -113,6 +145,7 @@ static const cli_option rerun_options[] = {
 };
 static const cli_option explain_options[] = {HELP};
 static const cli_option table_options[] = {
+    {KEY_ALL, 0, "all", NULL, WORDS_NONE, "all methods, controls too, not the first 12"},
     {KEY_FORMAT, 0, "format", "NAME", WORDS_TABLE,
      "csv (all digits), markdown or latex; default: as on the screen"},
     HELP,
@@ -137,8 +170,10 @@ static const cli_option advise_options[] = {
 static const cli_option fit_options[] = {
     {KEY_METHOD, 'm', "method", "METHOD", WORDS_METHOD,
      "what to fit: a method, or a name under methods: in the task"},
+    {KEY_SINGLE, 0, "single", NULL, WORDS_NONE,
+     "without -m: one method, not a blend of several"},
     {KEY_GUARD, 0, "guard", NULL, WORDS_NONE,
-     "choose the method, by cross-validation on the labels that it may see"},
+     "does nothing: what is recommended is fitted where no method is named"},
     OUT("MODEL", WORDS_FILE, "file for the model, usually NAME.ferry"),
     SET("change an option of the method (KEY) or of the task (dotted path); repeatable"),
     SEED,
@@ -256,7 +291,8 @@ static const cli_option gen_options[] = {
     HELP,
 };
 static const cli_option demo_options[] = {
-    OUT("DIR", WORDS_FOLDER, "keep the task and its results in this folder"),
+    OUT("DIR", WORDS_FOLDER,
+        "keep the task and its results in this folder; default: ferry-demo (digits)"),
     SET("change an option of the generator; may be repeated"),
     JSON("print the results as JSON instead of the table"),
     CONTROLS,
@@ -316,7 +352,7 @@ static const cli_option version_options[] = {HELP};
 static bool run_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings under evaluate: (--set evaluate.KEY=VALUE)";
-    out->table = ferry_evaluate_options();
+    out->table = ferry_options("evaluate");
     return i == 0;
 }
 
@@ -324,21 +360,21 @@ static bool select_settings(int64_t i, cli_settings *out)
 {
     out->title = i == 0 ? "Settings by trial (--set KEY=VALUE)"
                         : "Settings by paper (--by paper --set KEY=VALUE)";
-    out->table = i == 0 ? ferry_trial_options() : ferry_select_options();
+    out->table = ferry_options(i == 0 ? "trial" : "train");
     return i < 2;
 }
 
 static bool read_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings for reading a file (--set KEY=VALUE)";
-    out->table = ferry_read_options();
+    out->table = ferry_options("read");
     return i == 0;
 }
 
 static bool stream_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings of a stream (--set KEY=VALUE)";
-    out->table = ferry_stream_options();
+    out->table = ferry_options("stream");
     return i == 0;
 }
 
@@ -352,7 +388,7 @@ static bool serve_settings(int64_t i, cli_settings *out)
 static bool fetch_settings(int64_t i, cli_settings *out)
 {
     out->title = "Settings of the download (--set KEY=VALUE)";
-    out->table = ferry_fetch_options();
+    out->table = ferry_options("fetch");
     return i == 0;
 }
 
@@ -369,6 +405,16 @@ static bool generator_settings(int64_t i, cli_settings *out)
 #define OPTIONS(table) table, COUNT(table)
 
 const cli_command cli_commands[] = {
+    {"answer", "MINE --source FILE... --label COLUMN -o DIR",
+     "what to use, how good it will be, what the source is worth",
+     "From tables to an answer, without a task file. MINE has a column that is known in some "
+     "rows and blank in the others; a source has that column in all rows, and may have other "
+     "columns, other rows or another format; a bridge has columns of both. Columns of the "
+     "same name are taken for the same thing. Writes DIR/task.yaml, runs it, and keeps the "
+     "results and the report in DIR/results, the recommended model in DIR/model.ferry and "
+     "the rows without a label in DIR/predictions.csv. What it guessed is said in a line "
+     "each, with the option that overrules it.",
+     1, 1, WORDS_FILE, OPTIONS(answer_options), NULL, true, cli_answer},
     {"run", "TASK...", "compare methods on a task, or on several",
      "Reads a task file and the data it names, runs its methods (all that fit, if it names "
      "none) in every repeat, and prints a table. Writes results.json and the predictions of "
@@ -407,12 +453,12 @@ const cli_command cli_commands[] = {
      "sortable tables, the data behind each plot, and the command that reproduces every "
      "number. Several folders are compared side by side. The page needs no network.",
      1, 1000, WORDS_FOLDER, OPTIONS(report_options), NULL, false, cli_report},
-    {"fit", "TASK -m METHOD|--guard -o MODEL", "learn a model from a task and save it",
+    {"fit", "TASK [-m METHOD] -o MODEL", "learn a model from a task and save it",
      "Learns from every label that the task lets a method see: all labels of the sources, "
      "and those of the target that labelled: draws in the first repeat with the task's seed. "
      "So it is the model whose predictions ferry run saves. To learn from all target labels "
-     "give --set domains.NAME.labelled=1.0. With --guard instead of -m the guard chooses "
-     "among the methods of the task, and explains its choice.",
+     "give --set domains.NAME.labelled=1.0. Without -m it fits what ferry run recommends, "
+     "mostly a blend of several methods, and keeps the evidence in the model.",
      1, 1, WORDS_FILE, OPTIONS(fit_options), NULL, true, cli_fit},
     {"predict", "MODEL [DATA...]", "predict with a saved model",
      "DATA is a file like the target's, or VIEW=FILE for each view of a model that has "
@@ -467,12 +513,14 @@ const cli_command cli_commands[] = {
      "Ids, feature names and labels are kept if the output format can hold them. IN may also "
      "be TASK.yaml#DOMAIN (or TASK.yaml#DOMAIN.VIEW): what a task makes of its files.",
      2, 2, WORDS_FILE, OPTIONS(convert_options), read_settings, false, cli_convert},
-    {"gen", "[NAME]", "make a synthetic task with known truth",
+    {"gen", "[NAME]", "make a task to try things with",
      "Writes task.yaml and its data into a folder. Without a name, lists the generators.",
      0, 1, WORDS_GENERATOR, OPTIONS(gen_options), generator_settings, false, cli_gen},
-    {"demo", "[NAME]", "make a synthetic task and run every method on it",
-     "Makes the task of a generator (default: the first) in a temporary folder, runs every "
-     "method that fits it, and says how to read the table.",
+    {"demo", "[NAME]", "a first look: read right halves of digits with left ones",
+     "Makes a task and runs it. Without NAME: halves of handwritten digits, which stay in "
+     "ferry-demo with the report; if they are there already, the task is run as it stands. "
+     "With the name of another generator: its task, in a temporary folder unless -o keeps "
+     "it, and every method that fits.",
      0, 1, WORDS_GENERATOR, OPTIONS(demo_options), generator_settings, true, cli_demo},
     {"fetch", "[NAME]", "download a public data set",
      "Downloads the files of a data set to DIR/NAME, checks each against its SHA-256 sum and "
@@ -497,9 +545,9 @@ const cli_command cli_commands[] = {
 const int64_t cli_n_commands = COUNT(cli_commands);
 
 const cli_line cli_examples[] = {
-    {"ferry demo", "a first look: a made-up task and every method that fits it"},
+    {"ferry demo", "a first look: what a source is worth, on handwritten digits"},
     {"ferry gen bridge --out bridge",
-     "write that task into a folder, to look at and change"},
+     "write a made-up task into a folder, to look at and change"},
     {"ferry run bridge/task.yaml --set evaluate.repeats=3", "run it, shorter"},
     {"ferry fit bridge/task.yaml -m svm -o svm.ferry", "learn one model and keep it"},
     {"ferry predict svm.ferry bridge/target.csv -o new.csv", "use it on a file"},
@@ -530,7 +578,7 @@ const cli_line cli_environment[] = {
     {"FERRY_LIBEXEC", "folder of ferry-mat73, which reads MAT 7.3 files; found beside the "
                       "library when not set"},
     {"FERRY_STUDIES", "folder with studies/ and prepare/ of your own, for ferry reproduce"},
-    {"TMPDIR", "where ferry demo makes its folder; default /tmp"},
+    {"TMPDIR", "where ferry demo NAME makes its folder; default /tmp"},
 };
 const int64_t cli_n_environment = COUNT(cli_environment);
 

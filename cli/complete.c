@@ -3,6 +3,7 @@
 
 #include "cli.h"
 
+static const char *const engines[] = {"host", "ref", "mpi"};
 static const char *const shells[] = {"bash", "zsh"};
 static const char *const levels[] = {"none", "quick", "full"};
 static const char *const syncs[] = {"always", "batch", "off"};
@@ -14,11 +15,10 @@ const char *cli_word_at(cli_words words, int64_t i)
 {
     switch (words) {
     case WORDS_COMMAND: return i < cli_n_commands ? cli_commands[i].name : NULL;
-    case WORDS_METHOD: return i < ferry_method_count() ? ferry_method_at(i)->name : NULL;
-    case WORDS_GENERATOR:
-        return i < ferry_generator_count() ? ferry_generator_at(i)->name : NULL;
-    case WORDS_FORMAT: return i < ferry_format_count() ? ferry_format_at(i)->name : NULL;
-    case WORDS_ENGINE: return ferry_engine_at(i);
+    case WORDS_METHOD: return ferry_method_at(i) ? ferry_method_at(i)->name : NULL;
+    case WORDS_GENERATOR: return ferry_generator_at(i) ? ferry_generator_at(i)->name : NULL;
+    case WORDS_FORMAT: return ferry_format_at(i) ? ferry_format_at(i)->name : NULL;
+    case WORDS_ENGINE: return i < COUNT(engines) ? engines[i] : NULL;
     case WORDS_SHELL: return i < COUNT(shells) ? shells[i] : NULL;
     case WORDS_CONTROLS: return i < COUNT(levels) ? levels[i] : NULL;
     case WORDS_SYNC: return i < COUNT(syncs) ? syncs[i] : NULL;

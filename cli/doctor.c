@@ -56,19 +56,15 @@ static void print(const ferry_installation *f)
 int cli_doctor(cli *c)
 {
     ferry_installation *here = NULL;
-    char *text = NULL;
     int code = EXIT_DONE;
 
     ferry_status st = ferry_doctor(c->ctx, &here);
-    if (st == FERRY_OK && c->value[KEY_JSON])
-        st = ferry_installation_json(c->ctx, here, &text);
     if (st != FERRY_OK)
         code = cli_failed(c, st);
     else if (here->n_problems > 0)
         code = EXIT_FAILED;
-    if (text) puts(text);
-    if (st == FERRY_OK && !text) print(here);
-    ferry_string_free(text);
+    if (st == FERRY_OK && c->value[KEY_JSON]) puts(here->json);
+    if (st == FERRY_OK && !c->value[KEY_JSON]) print(here);
     ferry_installation_free(here);
     return code;
 }

@@ -24,7 +24,7 @@ static int list(const cli *c, const ferry_catalog *catalog)
     char size[32];
 
     if (c->value[KEY_JSON]) {
-        for (int64_t i = 0; i < ferry_catalog_count(catalog); i++) {
+        for (int64_t i = 0; ferry_catalog_at(catalog, i); i++) {
             const ferry_dataset *d = ferry_catalog_at(catalog, i);
             printf("%s{\"name\": ", i == 0 ? "[" : ",\n ");
             print_string(d->name);
@@ -38,7 +38,7 @@ static int list(const cli *c, const ferry_catalog *catalog)
         puts("]");
         return EXIT_DONE;
     }
-    for (int64_t i = 0; i < ferry_catalog_count(catalog); i++) {
+    for (int64_t i = 0; ferry_catalog_at(catalog, i); i++) {
         const ferry_dataset *d = ferry_catalog_at(catalog, i);
         cli_cell(&t, "%s", d->name);
         cli_cell(&t, "%s", d->bytes ? cli_bytes((double)d->bytes, size, sizeof size) : "");
@@ -58,7 +58,7 @@ int cli_fetch(cli *c)
     ferry_status st = ferry_catalog_load(c->ctx, c->value[KEY_CATALOG], &catalog);
     if (st != FERRY_OK) return cli_failed(c, st);
     if (c->n_args == 0) {
-        if (c->value[KEY_OUT] || c->value[KEY_MIRROR] || ferry_opts_count(c->sets) > 0)
+        if (c->value[KEY_OUT] || c->value[KEY_MIRROR] || ferry_opts_at(c->sets, 0))
             code = cli_usage("fetch: which data set? (ferry fetch lists them)");
         else
             code = list(c, catalog);

@@ -1,4 +1,4 @@
-/* ferry gen and ferry demo: synthetic tasks. */
+/* ferry gen: tasks to try things with. Temporary folders. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -82,9 +82,9 @@ int cli_gen(cli *c)
     cli_table t = {.cols = 2};
 
     if (!name) {
-        if (c->value[KEY_OUT] || ferry_opts_count(c->sets) > 0)
+        if (c->value[KEY_OUT] || ferry_opts_at(c->sets, 0))
             return cli_usage("gen: which generator? (ferry gen lists them)");
-        for (int64_t i = 0; i < ferry_generator_count(); i++) {
+        for (int64_t i = 0; ferry_generator_at(i); i++) {
             cli_cell(&t, "%s", ferry_generator_at(i)->name);
             cli_cell(&t, "%s", ferry_generator_at(i)->summary);
         }
@@ -95,48 +95,6 @@ int cli_gen(cli *c)
     if (cli_can_fill(dir) != EXIT_DONE) return EXIT_USAGE;
     const ferry_status st = ferry_generate(c->ctx, name, c->sets, dir);
     if (st != FERRY_OK) return cli_failed(c, st);
-    cli_note(c, "the task is in %s; next: ferry run %s/task.yaml", dir, dir);
+    cli_note(c, "the task is in %s; next: %s run %s/task.yaml", dir, c->self, dir);
     return EXIT_DONE;
-}
-
-/* What the table means, and what to do next. */
-static void explain(const char *name)
-{
-    printf(
-        "A row is a method: all saw the same few labels of the target and are scored on the "
-        "rest.\nNext: ferry gen %s && ferry run %s/task.yaml runs it from files that you can "
-        "change.\n",
-        name, name);
-}
-
-int cli_demo(cli *c)
-{
-    const char *name = c->n_args > 0 ? c->args[0] : ferry_generator_at(0)->name;
-    if (c->value[KEY_OUT] && cli_can_fill(c->value[KEY_OUT]) != EXIT_DONE)
-        return EXIT_USAGE;
-    char *temporary = c->value[KEY_OUT] ? NULL : cli_temporary();
-    const char *dir = temporary ? temporary : c->value[KEY_OUT];
-    char *path = cli_join(dir, "/task.yaml", ""), *results = cli_join(dir, "/results", "");
-    ferry_task *task = NULL;
-    ferry_opts *sets = NULL;
-    int code = EXIT_DONE;
-
-    cli_ask_before_stopping(); /* so that the temporary folder does not stay */
-    ferry_status st = ferry_opts_new(c->ctx, &sets);
-    if (st == FERRY_OK && c->value[KEY_CONTROLS])
-        st = ferry_opts_set(c->ctx, sets, "evaluate.controls", c->value[KEY_CONTROLS]);
-    if (st == FERRY_OK) st = ferry_generate(c->ctx, name, c->sets, dir);
-    if (st == FERRY_OK) st = ferry_task_load(c->ctx, path, sets, &task);
-    if (st != FERRY_OK)
-        code = cli_failed(c, st);
-    else
-        code = cli_evaluate(c, task, temporary ? NULL : results);
-    if (code == EXIT_DONE && temporary && !c->value[KEY_JSON] && !c->value[KEY_QUIET])
-        explain(name);
-    ferry_task_free(task);
-    ferry_opts_free(sets);
-    free(results);
-    free(path);
-    cli_remove(temporary);
-    return code;
 }

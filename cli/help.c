@@ -53,8 +53,11 @@ void cli_help_command(FILE *to, const cli_command *command)
     cli_table t = {.cols = 2};
     cli_settings s = {0};
 
-    fprintf(to, "ferry %s%s%s: %s\n\n", command->name, command->args[0] ? " " : "",
-            command->args, command->summary);
+    /* not broken within what is to be typed */
+    const int used = fprintf(to, "ferry %s%s%s:", command->name,
+                             command->args[0] ? " " : "", command->args);
+    fprintf(to, "%s%s\n\n", used + 1 + (int)strlen(command->summary) > WIDTH ? "\n" : " ",
+            command->summary);
     paragraph(to, command->text);
     fputs("\nOptions:\n", to);
     for (int64_t i = 0; i < command->n_options; i++) {

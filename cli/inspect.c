@@ -184,28 +184,31 @@ static bool is_model(const char *path)
 /* The model's parts by the same words as a file's. */
 static void print_model(const char *path, const ferry_model *m)
 {
-    const ferry_method_info *how = ferry_method_find(ferry_model_method(m));
+    ferry_model_info info = {.size = sizeof info};
     cli_table t = {.cols = 2};
     const char *first[5];
     int64_t n = 0;
 
+    ferry_model_get_info(m, &info);
+    const ferry_method_info *how = ferry_method_find(info.method);
     headline(path);
     cli_cell(&t, "model");
-    cli_cell(&t, "%s: %s", ferry_model_method(m), how ? how->summary : "");
+    cli_cell(&t, "%s: %s", info.method,
+             how ? how->summary : "a weighted mean of what several models predict");
     cli_cell(&t, "goal");
-    cli_cell(&t, "%s", ferry_goal_name(ferry_model_goal(m)));
-    for (; n < 5 && n < ferry_model_class_count(m); n++)
+    cli_cell(&t, "%s", ferry_goal_name(info.goal));
+    for (; n < 5 && ferry_model_class_at(m, n); n++)
         first[n] = ferry_model_class_at(m, n);
-    names(&t, "classes", n, first, ferry_model_class_count(m));
-    for (int64_t i = 0; i < ferry_model_view_count(m); i++) {
+    names(&t, "classes", n, first, info.classes);
+    for (int64_t i = 0; ferry_model_view_at(m, i); i++) {
         cli_cell(&t, "view");
         cli_cell(&t, "%s", ferry_model_view_at(m, i));
     }
-    for (int64_t i = 0; i < ferry_model_graph_count(m); i++) {
+    for (int64_t i = 0; ferry_model_graph_at(m, i); i++) {
         cli_cell(&t, "graph");
         cli_cell(&t, "%s", ferry_model_graph_at(m, i));
     }
-    for (int64_t i = 0; i < ferry_model_diagnostic_count(m); i++) {
+    for (int64_t i = 0; ferry_model_diagnostic_at(m, i); i++) {
         const ferry_diagnostic *d = ferry_model_diagnostic_at(m, i);
         if (d->count != 1) continue;
         cli_cell(&t, "%s", d->name);
@@ -221,14 +224,15 @@ static void print_model(const char *path, const ferry_model *m)
 static int inspect_model(cli *c, const char *path)
 {
     ferry_model *m = NULL;
+    ferry_model_info info = {.size = sizeof info};
     const ferry_status st = ferry_model_load(c->ctx, path, NULL, &m);
 
+    ferry_model_get_info(m, &info);
     if (st == FERRY_OK && c->value[KEY_JSON])
         printf(
             "{\"kind\": \"model\", \"method\": \"%s\", \"goal\": \"%s\", \"diagnostics\": "
             "%s}\n",
-            ferry_model_method(m), ferry_goal_name(ferry_model_goal(m)),
-            ferry_model_diagnostics(m));
+            info.method, ferry_goal_name(info.goal), info.diagnostics);
     else if (st == FERRY_OK)
         print_model(path, m);
     ferry_model_free(m);
@@ -240,15 +244,12 @@ static int inspect_one(cli *c, const char *path)
     if (is_model(path)) return inspect_model(c, path);
     ferry_data *data = NULL;
     ferry_description *d = NULL;
-    char *text = NULL;
 
     ferry_status st = ferry_read(c->ctx, path, c->sets, &data);
     if (st == FERRY_OK) st = ferry_data_describe(c->ctx, data, &d);
-    if (st == FERRY_OK && c->value[KEY_JSON]) st = ferry_description_json(c->ctx, d, &text);
     cli_progress_end();
-    if (text) puts(text);
-    if (st == FERRY_OK && !text) print(path, d);
-    ferry_string_free(text);
+    if (st == FERRY_OK && c->value[KEY_JSON]) puts(d->json);
+    if (st == FERRY_OK && !c->value[KEY_JSON]) print(path, d);
     ferry_description_free(d);
     ferry_data_free(data);
     return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
@@ -277,7 +278,7 @@ static int write_domain(cli *c, const char *at, const ferry_opts *opts)
     char *path = cli_join(c->args[0], "", ""), *name = path + (at - c->args[0]);
     ferry_task *task = NULL;
     ferry_status st = FERRY_OK;
-    int64_t i = 0;
+    const ferry_domain *d = NULL;
     int code = EXIT_DONE;
 
     *name++ = 0;
@@ -286,13 +287,12 @@ static int write_domain(cli *c, const char *at, const ferry_opts *opts)
     if (c->value[KEY_SEED])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.seed", c->value[KEY_SEED]);
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, path, c->sets, &task);
-    for (; st == FERRY_OK && i < ferry_task_domain_count(task); i++)
-        if (strcmp(ferry_domain_name(ferry_task_domain_at(task, i)), name) == 0) break;
-    if (st == FERRY_OK && i == ferry_task_domain_count(task))
+    for (int64_t i = 0; st == FERRY_OK && (d = ferry_task_domain_at(task, i)); i++)
+        if (strcmp(ferry_domain_name(d), name) == 0) break;
+    if (st == FERRY_OK && !d)
         code = cli_usage("%s: no domain %s", path, name);
     else if (st == FERRY_OK)
-        st = ferry_domain_write(c->ctx, ferry_task_domain_at(task, i), view, c->args[1],
-                                opts);
+        st = ferry_domain_write(c->ctx, d, view, c->args[1], opts);
     ferry_task_free(task);
     free(path);
     return st == FERRY_OK ? code : cli_failed(c, st);

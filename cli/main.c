@@ -22,7 +22,7 @@ static void right_surroundings(char **argv)
     if (!getenv("OPENBLAS_THREAD_TIMEOUT")) /* spin for 2^10 cycles, not 2^26 */
         (void)setenv("OPENBLAS_THREAD_TIMEOUT", "10", 1);
     if (!getenv("OMP_WAIT_POLICY")) again |= setenv("OMP_WAIT_POLICY", "passive", 1) == 0;
-    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+    const char *wanted = NULL, *core = ferry_blas_core(&wanted);
     if (core[0] && wanted[0] && strcmp(core, wanted) != 0 && !getenv("OPENBLAS_CORETYPE"))
         again |= setenv("OPENBLAS_CORETYPE", wanted, 1) == 0;
     if (again) (void)execv("/proc/self/exe", argv); /* when it fails: only slower */
@@ -57,11 +57,12 @@ int cli_unknown_command(const char *name)
 
 /* ---- several ranks ---- */
 
-static ferry_ctx *joined; /* leaves at exit: also studies, which end where they stand */
+/* freed at exit, which leaves: also studies, which end where they stand */
+static ferry_ctx *joined;
 
 static void leave(void)
 {
-    ferry_ranks_leave(joined);
+    ferry_ctx_free(joined);
 }
 
 /* Lines that a rank has to say go to rank 0 with its work; what it says besides, rank 0 says too. */
@@ -111,19 +112,19 @@ static int refuse_fits(void)
 /* One of several ranks: join them. Rank 0 goes on with the command (EXIT_DONE, *serves false). */
 static int join_ranks(cli *c, bool *serves)
 {
-    const int threads = ferry_ctx_threads(c->ctx);
     const char *asked = c->value[KEY_THREADS];
+    int rank = 0;
 
     if (!c->value[KEY_MPI] && !(works_with_ranks(c) && ferry_ranks_launched()))
         return EXIT_DONE;
     if (fits_alone(c)) /* one process, or one that was told nothing, just fits */
         return launched("OMPI_COMM_WORLD_SIZE", "PMI_SIZE") > 1 ? refuse_fits() : EXIT_DONE;
-    ferry_status st = ferry_ranks_join(c->ctx);
-    if (st != FERRY_OK) return ferry_rank(c->ctx) == 0 ? cli_failed(c, st) : EXIT_USAGE;
+    ferry_status st = ferry_ranks_join(c->ctx, &rank);
+    if (st != FERRY_OK) return rank == 0 ? cli_failed(c, st) : EXIT_USAGE;
     joined = c->ctx;
     (void)atexit(leave);
-    if (asked && strcmp(asked, "0") != 0) (void)ferry_ctx_set_threads(c->ctx, threads);
-    *serves = ferry_rank(c->ctx) > 0;
+    if (asked && strcmp(asked, "0") != 0) (void)ferry_ctx_set(c->ctx, "threads", asked);
+    *serves = rank > 0;
     if (!*serves) return EXIT_DONE;
     ferry_ctx_set_log(c->ctx, say_nothing, FERRY_WARN, NULL);
     ferry_ctx_set_progress(c->ctx, cli_progress, NULL);
@@ -191,7 +192,10 @@ int main(int argc, char **argv)
 {
     cli c = {0};
     int code = EXIT_DONE;
+    char self[4200];
 
+    c.self =
+        cli_word(argc > 0 && strchr(argv[0], '/') ? argv[0] : "ferry", self, sizeof self);
     few_threads();
     fill_closed_streams();
     cli_clean_stdout();
@@ -201,11 +205,12 @@ int main(int argc, char **argv)
     code = dispatch(&c, argc, argv);
     cli_progress_end();
     code = close_output(code);
-    leave();
-    joined = NULL;
     ferry_opts_free(c.sets);
-    ferry_ctx_free(c.ctx);
+    ferry_ctx_free(c.ctx); /* leaves the ranks */
+    joined = NULL;
     free(c.args);
+    free(c.sources.at);
+    free(c.bridges.at);
     return code;
 }
 

@@ -37,7 +37,7 @@ static void settings(FILE *to, const cli_settings *s)
     fputs(".PP\n", to);
     plain(to, s->title);
     fputs(":\n.RS\n", to);
-    for (int64_t i = 0; i < ferry_opt_count(s->table); i++) {
+    for (int64_t i = 0; ferry_opt_at(s->table, i); i++) {
         const ferry_opt *o = ferry_opt_at(s->table, i);
         char *range = ferry_opt_range(o);
         fputs(".TP\n.B ", to);

@@ -13,7 +13,7 @@ static void cell(FILE *to, const char *text)
 void cli_markdown_settings(FILE *to, const cli_settings *s)
 {
     fputs("| option | default | range | meaning |\n| --- | --- | --- | --- |\n", to);
-    for (int64_t i = 0; i < ferry_opt_count(s->table); i++) {
+    for (int64_t i = 0; ferry_opt_at(s->table, i); i++) {
         const ferry_opt *o = ferry_opt_at(s->table, i);
         const char *quote = o->def[0] ? "`" : "";
         char *range = ferry_opt_range(o);

@@ -38,7 +38,7 @@ static void list(void)
     cli_table t = {.cols = 4};
     char buffer[128];
 
-    for (int64_t i = 0; i < ferry_method_count(); i++) {
+    for (int64_t i = 0; ferry_method_at(i); i++) {
         const ferry_method_info *m = ferry_method_at(i);
         cli_cell(&t, "%s", m->name);
         cli_cell(&t, "%s", kind_name(m->kind));
@@ -65,8 +65,12 @@ static void describe(const ferry_method_info *m)
         cli_cell(&t, "Source");
         cli_cell(&t, "%s", m->reference);
     }
+    if (m->asked) {
+        cli_cell(&t, "Runs");
+        cli_cell(&t, "where a task names it");
+    }
     cli_table_print(&t, stdout, 2);
-    if (ferry_opt_count(m->options) == 0) return;
+    if (!ferry_opt_at(m->options, 0)) return;
     puts("\nOptions, with default and range:");
     cli_print_settings(stdout, &s, 2);
 }
@@ -83,8 +87,10 @@ static void markdown(const ferry_method_info *m)
            goal_names(m->goals, buffer, sizeof buffer),
            m->needs && m->needs[0] ? m->needs : "nothing special");
     if (m->reference && m->reference[0]) printf("- Source: %s\n", m->reference);
-    if (ferry_opt_count(m->options) > 0) putchar('\n');
-    if (ferry_opt_count(m->options) > 0) cli_markdown_settings(stdout, &s);
+    if (m->asked) puts("- Runs: where a task names it");
+    if (!ferry_opt_at(m->options, 0)) return;
+    putchar('\n');
+    cli_markdown_settings(stdout, &s);
 }
 
 /* ---- JSON ---- */
@@ -106,12 +112,13 @@ static json_t *method_json(const ferry_method_info *m)
     for (int64_t i = 0; i < COUNT(goals); i++)
         if (m->goals & (unsigned)goals[i])
             (void)json_array_append_new(goal_list, json_string(ferry_goal_name(goals[i])));
-    for (int64_t i = 0; i < ferry_opt_count(m->options); i++)
+    for (int64_t i = 0; ferry_opt_at(m->options, i); i++)
         (void)json_array_append_new(options, option_json(ferry_opt_at(m->options, i)));
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", m->name, "summary", m->summary,
-        "kind", kind_name(m->kind), "needs", m->needs ? m->needs : "", "reference",
-        m->reference ? m->reference : "", "goals", goal_list, "options", options);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:b}", "name", m->name, "summary",
+                     m->summary, "kind", kind_name(m->kind), "needs",
+                     m->needs ? m->needs : "", "reference",
+                     m->reference ? m->reference : "", "goals", goal_list, "options",
+                     options, "asked", m->asked);
 }
 
 static void print_json(json_t *json)
@@ -125,10 +132,11 @@ static void print_json(json_t *json)
 
 static int unknown_method(const char *name)
 {
-    const int64_t n = ferry_method_count();
-    const char **names = cli_alloc((size_t)n * sizeof *names);
-    const char *near = NULL;
+    int64_t n = 0;
 
+    while (ferry_method_at(n))
+        n++;
+    const char **names = cli_alloc((size_t)n * sizeof *names), *near = NULL;
     for (int64_t i = 0; i < n; i++)
         names[i] = ferry_method_at(i)->name;
     near = ferry_nearest(name, n, names);
@@ -140,7 +148,7 @@ static int unknown_method(const char *name)
 static void all_markdown(void)
 {
     puts("# Methods and their options\n\nMade by `ferry methods --markdown`.");
-    for (int64_t i = 0; i < ferry_method_count(); i++) {
+    for (int64_t i = 0; ferry_method_at(i); i++) {
         putchar('\n');
         markdown(ferry_method_at(i));
     }
@@ -150,7 +158,7 @@ static void all_json(void)
 {
     json_t *all = json_array();
 
-    for (int64_t i = 0; i < ferry_method_count(); i++)
+    for (int64_t i = 0; ferry_method_at(i); i++)
         (void)json_array_append_new(all, method_json(ferry_method_at(i)));
     print_json(all);
 }

@@ -35,12 +35,27 @@ static const cli_option *option_of(const cli_command *command, const char *word,
     return NULL;
 }
 
+static void append(cli_list *list, const char *value)
+{
+    const char **more = cli_alloc((size_t)(list->n + 1) * sizeof *more);
+
+    for (int64_t i = 0; i < list->n; i++)
+        more[i] = list->at[i];
+    more[list->n] = value;
+    free(list->at);
+    *list = (cli_list){more, list->n + 1};
+}
+
 static int store(cli *c, const cli_option *o, const char *value)
 {
     const char *equals = NULL;
     char *key = NULL;
     ferry_status st = FERRY_OK;
 
+    if (o->key == KEY_SOURCE || o->key == KEY_BRIDGE) {
+        append(o->key == KEY_SOURCE ? &c->sources : &c->bridges, value);
+        return EXIT_DONE;
+    }
     if (o->key != KEY_SET) {
         if (c->value[o->key] && o->value)
             return cli_usage("%s: --%s is given twice", c->command->name, o->name);
@@ -99,73 +114,25 @@ int cli_parse(cli *c, int argc, char **argv)
     return EXIT_DONE;
 }
 
-/* A whole number in [0, most]. */
-static bool whole(const char *text, unsigned long long most, unsigned long long *out)
-{
-    char *end = NULL;
-
-    if (text[0] < '0' || text[0] > '9') return false; /* strtoull would take -1 */
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return errno == 0 && *end == 0 && *out <= most;
-}
-
-/* A number of bytes: 1500000, 800M, 7.5G; false: it is none. */
-static bool size_of(const char *text, int64_t *out)
-{
-    static const char units[] = "KMGT";
-    char *end = NULL;
-    double bytes = text[0] >= '0' && text[0] <= '9' ? strtod(text, &end) : -1;
-    const char *unit = end && *end ? strchr(units, *end) : NULL;
-
-    for (const char *u = units; unit && u <= unit; u++)
-        bytes *= 1024;
-    if (bytes < 0 || bytes > 9e18 || (*end && !unit) || (unit && end[1])) return false;
-    *out = (int64_t)bytes;
-    return true;
-}
+/* Settings of the context: which option, the name there. */
+static const struct {
+    cli_key key;
+    const char *option, *name;
+} settings[] = {
+    {KEY_SEED, "seed", "seed"},       {KEY_THREADS, "threads", "threads"},
+    {KEY_JOBS, "jobs", "jobs"},       {KEY_MEMORY, "memory", "memory"},
+    {KEY_ENGINE, "engine", "engine"}, {KEY_MAX_INPUT, "max-input", "max_input"}};
 
 int cli_configure(cli *c)
 {
-    ferry_status st = FERRY_OK;
-    unsigned long long n = 0;
-    int64_t bytes = 0;
-    const char *const *v = c->value;
-
-    if (v[KEY_SEED]) {
-        /* results.json and task files keep seeds as numbers that are exact up to 2^53 */
-        if (!whole(v[KEY_SEED], 1ULL << 53, &n))
-            return cli_usage("--seed %s: expected a whole number, 0 .. 9007199254740992",
-                             v[KEY_SEED]);
-        ferry_ctx_set_seed(c->ctx, n);
+    for (int64_t i = 0; i < COUNT(settings); i++) {
+        const char *value = c->value[settings[i].key], *why = NULL;
+        if (!value || ferry_ctx_set(c->ctx, settings[i].name, value) == FERRY_OK) continue;
+        why = strstr(ferry_message(c->ctx), ": expected"); /* "seed x: expected ..." */
+        if (!why) return cli_failed(c, FERRY_EINVAL);
+        return cli_usage("--%s %s%s", settings[i].option, value, why);
     }
-    if (v[KEY_THREADS]) {
-        if (!whole(v[KEY_THREADS], 1024, &n))
-            return cli_usage("--threads %s: expected a whole number, 0 .. 1024",
-                             v[KEY_THREADS]);
-        st = ferry_ctx_set_threads(c->ctx, (int)n);
-    }
-    if (v[KEY_JOBS]) {
-        if (!whole(v[KEY_JOBS], 1024, &n))
-            return cli_usage("--jobs %s: expected a whole number, 0 .. 1024", v[KEY_JOBS]);
-        st = ferry_ctx_set_jobs(c->ctx, (int)n);
-    }
-    if (v[KEY_MEMORY]) {
-        if (!size_of(v[KEY_MEMORY], &bytes))
-            return cli_usage("--memory %s: expected bytes, or a number with K, M, G or T",
-                             v[KEY_MEMORY]);
-        st = ferry_ctx_set_memory(c->ctx, bytes);
-    }
-    if (v[KEY_MAX_INPUT]) {
-        if (!size_of(v[KEY_MAX_INPUT], &bytes) || bytes == 0)
-            return cli_usage(
-                "--max-input %s: expected a number of bytes, such as 500M or 2G",
-                v[KEY_MAX_INPUT]);
-        if (st == FERRY_OK) st = ferry_ctx_set_max_input(c->ctx, bytes);
-    }
-    if (st == FERRY_OK && v[KEY_ENGINE]) st = ferry_ctx_set_engine(c->ctx, v[KEY_ENGINE]);
-    if (st != FERRY_OK) return cli_failed(c, st);
     ferry_ctx_set_log(c->ctx, cli_log, FERRY_WARN, NULL);
-    ferry_ctx_set_progress(c->ctx, cli_progress, v[KEY_QUIET] ? NULL : c);
+    ferry_ctx_set_progress(c->ctx, cli_progress, c->value[KEY_QUIET] ? NULL : c);
     return EXIT_DONE;
 }

@@ -8,13 +8,21 @@
 
 /* ---- data ---- */
 
+static ferry_model_info about(const ferry_model *model)
+{
+    ferry_model_info info = {.size = sizeof info};
+
+    ferry_model_get_info(model, &info);
+    return info;
+}
+
 /* View and file of an argument "VIEW=FILE" or "FILE". The length of the view's name; 0 when
  * there is none, so that a file may have = in its name. */
 static size_t view_of(const ferry_model *model, const char *arg)
 {
     const char *equals = strchr(arg, '=');
 
-    for (int64_t i = 0; equals && i < ferry_model_view_count(model); i++) {
+    for (int64_t i = 0; equals && ferry_model_view_at(model, i); i++) {
         const char *name = ferry_model_view_at(model, i);
         const size_t n = strlen(name);
         if (n == (size_t)(equals - arg) && strncmp(arg, name, n) == 0) return n;
@@ -27,7 +35,7 @@ static size_t graph_of(const ferry_model *model, const char *arg)
 {
     const char *equals = strchr(arg, '=');
 
-    for (int64_t i = 0; equals && i < ferry_model_graph_count(model); i++) {
+    for (int64_t i = 0; equals && ferry_model_graph_at(model, i); i++) {
         const char *name = ferry_model_graph_at(model, i);
         const size_t n = strlen(name);
         if (n == (size_t)(equals - arg) && strncmp(arg, name, n) == 0) return n;
@@ -40,15 +48,15 @@ static int name_the_views(const ferry_model *model)
     char names[512] = "";
     size_t n = 0;
 
-    for (int64_t i = 0; i < ferry_model_view_count(model) && n < sizeof names; i++)
+    for (int64_t i = 0; ferry_model_view_at(model, i) && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, " %s=FILE",
                               ferry_model_view_at(model, i));
-    for (int64_t i = 0; i < ferry_model_graph_count(model) && n < sizeof names; i++)
+    for (int64_t i = 0; ferry_model_graph_at(model, i) && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, " [%s=EDGES]",
                               ferry_model_graph_at(model, i));
     return cli_usage("predict: this model has %lld view%s: give%s",
-                     (long long)ferry_model_view_count(model),
-                     ferry_model_view_count(model) == 1 ? "" : "s", names);
+                     (long long)about(model).views, about(model).views == 1 ? "" : "s",
+                     names);
 }
 
 /* Read the arguments that are graphs, behind the views: an edge joins what they have. */
@@ -85,7 +93,7 @@ static int read_views(cli *c, const ferry_model *model, ferry_domain *domain)
         char *view = NULL;
 
         if (n == 0 && graph_of(model, arg) > 0) continue;
-        if (n == 0 && (ferry_model_view_count(model) > 1 || c->n_args - graphs > 2))
+        if (n == 0 && (about(model).views > 1 || c->n_args - graphs > 2))
             return name_the_views(model);
         if (n > 0) {
             view = cli_join(arg, "", "");
@@ -129,11 +137,11 @@ static int fold_in(cli *c, ferry_model **model)
     int code = EXIT_DONE;
 
     if (!c->value[KEY_KNOWN]) return EXIT_DONE;
-    if (ferry_model_goal(*model) == FERRY_RATE)
+    if (about(*model).goal == FERRY_RATE)
         code = read_ratings(c, c->value[KEY_KNOWN], &known);
     else
         return cli_usage("predict: --known is for models of ratings; this is one of %s",
-                         ferry_model_method(*model));
+                         about(*model).method);
     if (code == EXIT_DONE) st = ferry_model_fold_in(c->ctx, *model, known, &more);
     if (code == EXIT_DONE && st != FERRY_OK) code = cli_failed(c, st);
     if (more) {
@@ -259,7 +267,7 @@ static int write_prediction(cli *c, const ferry_prediction *p)
 
 static int predict(cli *c, const ferry_model *model, ferry_prediction **p)
 {
-    const bool rate = ferry_model_goal(model) == FERRY_RATE;
+    const bool rate = about(model).goal == FERRY_RATE;
     ferry_domain *domain = NULL;
     ferry_status st = FERRY_OK;
     int code = EXIT_DONE;

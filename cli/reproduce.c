@@ -188,7 +188,7 @@ static int run_study(cli *c, const study *s, const char *share)
     const int code = cli_can_fill(folder);
 
     if (code != EXIT_DONE) return code;
-    l.seed = ferry_ctx_seed(c->ctx);
+    l.seed = strtoull(ferry_ctx_get(c->ctx, "seed"), NULL, 10);
     l.share = absolute(share);
     if (data && (!missing || !data_folder(c, 1))) l.data = absolute(data);
     if (missing)

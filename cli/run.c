@@ -56,7 +56,7 @@ done:
 /* Whether all methods that ran completed what is kept. */
 static bool whole(const ferry_results *rs)
 {
-    for (int64_t i = 0; i < ferry_results_count(rs); i++) {
+    for (int64_t i = 0; ferry_results_at(rs, i); i++) {
         const char *why = ferry_results_at(rs, i)->reason;
         if (why && strncmp(why, "not run: stopped", 16) == 0) return false;
     }
@@ -98,10 +98,11 @@ static bool same_number(double a, double b)
  * schema (a) had another one; a sentence that tells how long draws would take may differ in that. */
 static bool same_result(const ferry_result *a, const ferry_result *b, bool first)
 {
-    if (ferry_result_metric_count(a) != ferry_result_metric_count(b)) return false;
-    for (int64_t m = 0; m < ferry_result_metric_count(a); m++) {
+    for (int64_t m = 0;; m++) {
         const ferry_metric_runs *x = ferry_result_metric_at(a, m),
                                 *y = ferry_result_metric_at(b, m);
+        if (!x && !y) break;
+        if (!x || !y) return false;
         if (strcmp(x->name, y->name) != 0 || x->repeats != y->repeats) return false;
         for (int64_t r = 0; r < x->repeats; r++)
             if (!same_number(x->runs[r], y->runs[r])) return false;
@@ -124,7 +125,7 @@ static int compare(const cli *c, const ferry_results *now)
     if (st != FERRY_OK) return cli_failed(c, st);
     const bool first =
         isnan(ferry_results_info(then)->least); /* schema 2 always tells it */
-    for (int64_t i = 0; i < ferry_results_count(then); i++) {
+    for (int64_t i = 0; ferry_results_at(then, i); i++) {
         const ferry_result *one = ferry_results_at(then, i);
         const ferry_result *again = ferry_results_find(now, one->name);
         if (one->reason || (again && !again->reason && same_result(one, again, first)))
@@ -144,7 +145,11 @@ static void say_next(const cli *c, const ferry_results *rs, const char *dir)
     const ferry_result *best = ferry_results_at(rs, run->best);
 
     if (!dir || c->value[KEY_JSON]) return;
-    if (run->repeats < run->planned)
+    if (c->command->run == cli_demo || c->command->run == cli_answer)
+        return; /* their own */
+    if (run->repeats == run->planned && ferry_results_answer(rs))
+        printf("Why: ferry explain %s.\n", dir);
+    else if (run->repeats < run->planned)
         printf("Next: the same command with --resume runs the other %lld repeats.\n",
                (long long)(run->planned - run->repeats));
     else if (best && best->verdict == FERRY_HELPS && strcmp(c->command->name, "run") == 0)
@@ -152,15 +157,31 @@ static void say_next(const cli *c, const ferry_results *rs, const char *dir)
             "Next: ferry fit %s -m %s -o model.ferry makes a model to use; ferry explain %s "
             "%s says why.\n",
             c->args[0], best->name, dir, best->name);
-    else if (!best && ferry_results_guard(rs) && strcmp(c->command->name, "run") == 0)
-        printf("Next: ferry fit %s --guard -o model.ferry makes a model of what the guard "
-               "takes.\n",
-               c->args[0]);
     else if (best && best->verdict)
         printf("Next: ferry explain %s %s says what was found and what would settle it.\n",
                dir, best->name);
     else
         printf("Next: ferry explain %s says why each method is judged as it is.\n", dir);
+}
+
+/* The table. What the library proposes names the task file alone: here it is known where that is, and how this
+ * command was called. ferry answer has done what is proposed. */
+static void print_table(const cli *c, const char *table)
+{
+    static const char line[] = "\n  Next     ferry fit ";
+    const char *at = c->task ? strstr(table, line) : NULL,
+               *rest = at ? at + strlen(line) : table;
+    char word[4200];
+
+    if (at) {
+        printf("%.*s\n", (int)(at - table), table);
+        rest += strcspn(rest, c->command->run == cli_answer ? "\n" : " \n");
+        if (c->command->run == cli_answer)
+            rest++;
+        else
+            printf("  Next     %s fit %s", c->self, cli_word(c->task, word, sizeof word));
+    }
+    fputs(rest, stdout);
 }
 
 /* *kept (may be NULL) gets the results; then nothing is printed, since a summary follows. */
@@ -173,17 +194,18 @@ static int evaluate(cli *c, const ferry_task *task, const char *dir, ferry_resul
 
     if (dir && !(part = begin_part(c, dir))) return EXIT_USAGE;
     cli_ask_before_stopping();
-    const ferry_status ended = part ? ferry_evaluate_kept(c->ctx, task, part, &results)
-                                    : ferry_evaluate(c->ctx, task, &results);
+    const ferry_status ended = part ? ferry_evaluate(c->ctx, task, part, &results)
+                                    : ferry_evaluate(c->ctx, task, NULL, &results);
     cli_progress_end();
     if (!results) {
         code = ended == FERRY_ECANCELLED ? stopped(dir, part, NULL) : cli_failed(c, ended);
         goto done;
     }
-    st = ferry_results_json(c->ctx, results, &json);
-    if (st == FERRY_OK) st = ferry_results_table(c->ctx, results, &table);
+    st = ferry_results_table(c->ctx, results, "json", &json);
+    if (st == FERRY_OK) st = ferry_results_table(c->ctx, results, NULL, &table);
     if (st == FERRY_OK) {
-        if (!kept) fputs(c->value[KEY_JSON] ? json : table, stdout);
+        if (!kept && c->value[KEY_JSON]) fputs(json, stdout);
+        if (!kept && !c->value[KEY_JSON]) print_table(c, table);
         if (!kept && c->value[KEY_JSON] && json[strlen(json) - 1] != '\n') putchar('\n');
         if (!kept) say_next(c, results, dir);
         if (dir) st = ferry_results_save(c->ctx, results, dir);
@@ -231,7 +253,7 @@ static char *default_folder(const char *folder, const ferry_task *task)
 static ferry_status say_links(const cli *c, const ferry_task *task)
 {
     char *links = NULL;
-    const ferry_status st = ferry_task_links(c->ctx, task, &links);
+    const ferry_status st = ferry_task_links(c->ctx, task, NULL, &links);
 
     if (links && links[0]) cli_note(c, "the same features: %s", links);
     ferry_string_free(links);
@@ -275,6 +297,7 @@ static int run_file(cli *c, const char *path, const char *dir, ferry_results **k
     if (code == EXIT_DONE && (st = say_links(c, task)) != FERRY_OK)
         code = cli_failed(c, st);
     if (kept) cli_note(c, "%s", path);
+    c->task = path;
     if (code == EXIT_DONE) code = evaluate(c, task, own, kept);
     free(own);
     ferry_task_free(task);
@@ -328,8 +351,9 @@ static int summarise(const cli *c, int64_t n, ferry_results **results)
 {
     char *text = NULL;
     const ferry_results *const *all = (const ferry_results *const *)results;
-    const ferry_status st = c->value[KEY_JSON] ? ferry_summary_json(c->ctx, n, all, &text)
-                                               : ferry_summary_table(c->ctx, n, all, &text);
+    const ferry_status st = c->value[KEY_JSON]
+                                ? ferry_summary_table(c->ctx, n, all, "json", &text)
+                                : ferry_summary_table(c->ctx, n, all, NULL, &text);
 
     if (st != FERRY_OK) return cli_failed(c, st);
     fputs(text, stdout);
@@ -360,8 +384,12 @@ int cli_run(cli *c)
     ferry_status st = FERRY_OK;
     if (c->value[KEY_SEED])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.seed", c->value[KEY_SEED]);
-    if (st == FERRY_OK && c->value[KEY_GUARD])
-        st = ferry_opts_set(c->ctx, c->sets, "evaluate.guard", "yes");
+    if (c->value[KEY_GUARD])
+        cli_note(c, "--guard does nothing any more: the answer is there without");
+    if (st == FERRY_OK && c->value[KEY_SINGLE])
+        st = ferry_opts_set(c->ctx, c->sets, "evaluate.answer", "single");
+    if (st == FERRY_OK && c->value[KEY_NO_ANSWER])
+        st = ferry_opts_set(c->ctx, c->sets, "evaluate.answer", "no");
     if (st == FERRY_OK && c->value[KEY_CONTROLS])
         st = ferry_opts_set(c->ctx, c->sets, "evaluate.controls", c->value[KEY_CONTROLS]);
     if (st == FERRY_OK && (code = save_settings(c)) != EXIT_DONE) return code;
@@ -416,10 +444,12 @@ static int print_results(cli *c, bool table)
 
     if (st == FERRY_OK && !table)
         st = ferry_results_explain(c->ctx, rs, c->n_args > 1 ? c->args[1] : NULL, &text);
-    else if (st == FERRY_OK && c->value[KEY_FORMAT])
-        st = ferry_results_table_as(c->ctx, rs, c->value[KEY_FORMAT], &text);
-    else if (st == FERRY_OK)
-        st = ferry_results_table(c->ctx, rs, &text);
+    else if (st == FERRY_OK) /* files have all methods anyway */
+        st = ferry_results_table(c->ctx, rs,
+                                 c->value[KEY_FORMAT] ? c->value[KEY_FORMAT]
+                                 : c->value[KEY_ALL]  ? "text"
+                                                      : NULL,
+                                 &text);
     if (text) fputs(text, stdout);
     ferry_string_free(text);
     ferry_results_free(rs);

@@ -5,17 +5,13 @@
 #include "cli.h"
 
 /* --set of a key with a dot changes the task, the rest is for the selection. */
-static ferry_status split_sets(cli *c, bool paper, ferry_opts *task, ferry_opts *own,
-                               const char **longest)
+static ferry_status split_sets(cli *c, ferry_opts *task, ferry_opts *own)
 {
     ferry_status st = FERRY_OK;
 
-    for (int64_t i = 0; st == FERRY_OK && i < ferry_opts_count(c->sets); i++) {
+    for (int64_t i = 0; st == FERRY_OK && ferry_opts_at(c->sets, i); i++) {
         const ferry_setting *s = ferry_opts_at(c->sets, i);
-        if (paper && strcmp(s->key, "longest") == 0)
-            *longest = s->value;
-        else
-            st = ferry_opts_set(c->ctx, strchr(s->key, '.') ? task : own, s->key, s->value);
+        st = ferry_opts_set(c->ctx, strchr(s->key, '.') ? task : own, s->key, s->value);
     }
     if (st == FERRY_OK && c->value[KEY_ONE]) st = ferry_opts_set(c->ctx, own, "one", "yes");
     if (st == FERRY_OK && c->value[KEY_SEED])
@@ -44,8 +40,8 @@ static int print_selection(cli *c, const ferry_selection *selection)
 {
     char *text = NULL;
     const ferry_status st = c->value[KEY_JSON]
-                                ? ferry_selection_json(c->ctx, selection, &text)
-                                : ferry_selection_table(c->ctx, selection, &text);
+                                ? ferry_selection_table(c->ctx, selection, "json", &text)
+                                : ferry_selection_table(c->ctx, selection, NULL, &text);
 
     if (st != FERRY_OK) return cli_failed(c, st);
     fputs(text, stdout);
@@ -59,43 +55,25 @@ int cli_select(cli *c)
     ferry_status st = FERRY_OK;
     ferry_opts *sets = NULL, *own = NULL;
     ferry_task *task = NULL;
-    ferry_selector *selector = NULL;
     ferry_selection *selection = NULL;
-    const char *from = c->value[KEY_SELECTOR], *to = c->value[KEY_OUT], *longest = "3";
-    char *end = NULL;
-    uint64_t seed = 0;
+    const char *from = c->value[KEY_SELECTOR], *to = c->value[KEY_OUT];
     bool paper = false;
 
     if (which(c, &paper) != EXIT_DONE) return EXIT_USAGE;
     if (to && cli_can_write(to) != EXIT_DONE) return EXIT_USAGE;
     st = ferry_opts_new(c->ctx, &sets);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &own);
-    if (st == FERRY_OK) st = split_sets(c, paper, sets, own, &longest);
-    const long n = strtol(longest, &end, 10);
-    int code = EXIT_DONE;
-    if (st == FERRY_OK && (*end || n < 1 || n > 3))
-        code = cli_usage("select: longest = %s: expected 1, 2 or 3", longest);
-    else if (st == FERRY_OK && from && ferry_opts_count(own) > 0)
-        code = cli_usage("select: the settings of training are those of %s", from);
-    if (code == EXIT_DONE) {
-        if (st == FERRY_OK && from) st = ferry_selector_load(c->ctx, from, &selector);
-        if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], sets, &task);
-        if (st == FERRY_OK) st = ferry_task_seed(c->ctx, task, &seed);
-        if (st == FERRY_OK) ferry_ctx_set_seed(c->ctx, seed);
-        cli_ask_before_stopping();
-        if (st == FERRY_OK && !paper)
-            st = ferry_select_trial(c->ctx, task, own, &selection);
-        if (st == FERRY_OK && paper && !from)
-            st = ferry_selector_train(c->ctx, task, own, &selector);
-        if (st == FERRY_OK && paper)
-            st = ferry_select(c->ctx, selector, task, n, &selection);
-        cli_progress_end();
-        if (st == FERRY_OK && to) st = ferry_selector_save(c->ctx, selector, to);
-        code = st == FERRY_OK ? print_selection(c, selection) : cli_failed(c, st);
-        if (code == EXIT_DONE && to) cli_note(c, "the selector is in %s", to);
-    }
+    if (st == FERRY_OK) st = split_sets(c, sets, own);
+    if (st == FERRY_OK && paper) st = ferry_opts_set(c->ctx, own, "by", "paper");
+    if (st == FERRY_OK && from) st = ferry_opts_set(c->ctx, own, "selector", from);
+    if (st == FERRY_OK && to) st = ferry_opts_set(c->ctx, own, "save", to);
+    if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], sets, &task);
+    cli_ask_before_stopping();
+    if (st == FERRY_OK) st = ferry_select(c->ctx, task, own, &selection);
+    cli_progress_end();
+    const int code = st == FERRY_OK ? print_selection(c, selection) : cli_failed(c, st);
+    if (code == EXIT_DONE && to) cli_note(c, "the selector is in %s", to);
     ferry_selection_free(selection);
-    ferry_selector_free(selector);
     ferry_task_free(task);
     ferry_opts_free(own);
     ferry_opts_free(sets);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,10 +70,14 @@ static bool catch_signals(void)
     return true;
 }
 
+/* poll() comes back when a signal does, which ThreadSanitizer needs to let its handler run. */
 static int next_signal(void)
 {
+    struct pollfd pipe = {.fd = heard[0], .events = POLLIN};
     unsigned char byte = SIGTERM;
 
+    while (poll(&pipe, 1, -1) < 0 && errno == EINTR)
+        ;
     while (read(heard[0], &byte, 1) < 0 && errno == EINTR)
         ;
     return byte;

@@ -107,14 +107,12 @@ static void print(pump *p, const char *text, int64_t n)
     }
 }
 
-typedef ferry_status commit_fn(ferry_ctx *ctx, ferry_stream *stream, const char **answers,
-                               int64_t *n);
-
-static void commit(pump *p, commit_fn *how)
+/* wait: until it is on the disk. */
+static void commit(pump *p, bool wait)
 {
     const char *answers = NULL;
     int64_t n = 0;
-    const ferry_status st = how(p->c->ctx, p->stream, &answers, &n);
+    const ferry_status st = ferry_stream_commit(p->c->ctx, p->stream, wait, &answers, &n);
     char *clean = n > 0 && isatty(STDOUT_FILENO) ? malloc((size_t)n) : NULL;
 
     if (clean) { /* labels and ids are whatever came in; answers are whole lines */
@@ -137,9 +135,9 @@ static void feed(pump *p, const char *bytes, int64_t n)
         if (st != FERRY_OK) {
             p->code = cli_failed(p->c, st);
             p->over = true;
-            commit(p, ferry_stream_commit);
+            commit(p, true);
         } else if (ferry_stream_due(p->stream) == 0) {
-            commit(p, ferry_stream_turn);
+            commit(p, false);
         }
     }
 }
@@ -152,14 +150,15 @@ static void read_all(pump *p)
     while (!p->over && !asked) {
         const double due = ferry_stream_due(p->stream);
         if (!ready(STDIN_FILENO, false, due > PAUSE ? PAUSE : due, 1)) {
-            if (due >= 0) commit(p, ferry_stream_commit);
+            if (due >= 0) commit(p, true);
             continue;
         }
         const ssize_t n = read(STDIN_FILENO, block, BLOCK);
         if (n > 0) {
             feed(p, block, n);
         } else if (n == 0) {
-            const ferry_status st = ferry_stream_end(p->c->ctx, p->stream);
+            int64_t used = 0;
+            const ferry_status st = ferry_stream_feed(p->c->ctx, p->stream, NULL, 0, &used);
             if (st != FERRY_OK) p->code = cli_failed(p->c, st);
             break;
         } else if (errno != EINTR && errno != EAGAIN) {
@@ -182,7 +181,7 @@ static ferry_status settings(cli *c)
     if (st == FERRY_OK && c->value[KEY_FORMAT])
         st = ferry_opts_set(c->ctx, c->sets, "format", c->value[KEY_FORMAT]);
     /* The same bits whatever the number of cores. */
-    if (st == FERRY_OK) st = ferry_ctx_set_threads(c->ctx, 1);
+    if (st == FERRY_OK) st = ferry_ctx_set(c->ctx, "threads", "1");
     return st;
 }
 
@@ -222,7 +221,7 @@ int cli_stream(cli *c)
     cli_progress_end();
     catch_signals();
     read_all(&p);
-    commit(&p, ferry_stream_commit);
+    commit(&p, true);
     const long long last = (long long)ferry_stream_seq(p.stream);
     st = ferry_stream_close(c->ctx, p.stream);
     if (st != FERRY_OK && p.code == EXIT_DONE) p.code = cli_failed(c, st);

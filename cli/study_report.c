@@ -249,12 +249,12 @@ const char *study_json(const lab *l)
         (void)json_array_append_new(notes, string(l->notes.name[i]));
     for (int64_t i = 0; study_need(l->s, l->data, i, &there, &name, &written); i++)
         (void)json_array_append_new(needs, string(written));
-    json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:i}",
-                          "study", l->s->name, "paper", string(says(l, "paper")), "shows",
-                          string(says(l, "shows")), "protocol", string(says(l, "protocol")),
-                          "verdict", string(l->verdict), "claims", claims, "tables", tables,
-                          "notes", notes, "quick", (int)l->quick, "seed",
-                          (json_int_t)l->seed, "threads", ferry_ctx_threads(l->c->ctx));
+    json_t *o = json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:i}", "study", l->s->name,
+        "paper", string(says(l, "paper")), "shows", string(says(l, "shows")), "protocol",
+        string(says(l, "protocol")), "verdict", string(l->verdict), "claims", claims,
+        "tables", tables, "notes", notes, "quick", (int)l->quick, "seed",
+        (json_int_t)l->seed, "threads", atoi(ferry_ctx_get(l->c->ctx, "threads")));
     (void)json_object_set_new(o, "started", moment_json(l->started));
     (void)json_object_set_new(o, "seconds", number(round(l->seconds * 10) / 10));
     (void)json_object_set_new(o, "ferry", json_string(ferry_version()));

@@ -108,7 +108,7 @@ static void prepare(lab *l)
         if (i > 0) continue;
         words[n++] = study_text("--data=%s", l->data);
         words[n++] = study_text("--seed=%llu", (unsigned long long)l->seed);
-        words[n++] = study_text("--threads=%d", ferry_ctx_threads(l->c->ctx));
+        words[n++] = study_text("--threads=%s", ferry_ctx_get(l->c->ctx, "threads"));
     }
     const int code = spec ? run_script(l, (char **)(uintptr_t)words, text, 4096) : 0;
     if (code != 0) {
@@ -137,10 +137,10 @@ static json_t *scores_of(const ferry_results *results)
 {
     json_t *scores = json_object();
 
-    for (int64_t i = 0; i < ferry_results_count(results); i++) {
+    for (int64_t i = 0; ferry_results_at(results, i); i++) {
         const ferry_result *r = ferry_results_at(results, i);
         json_t *one = r->reason ? json_string(r->reason) : json_object();
-        for (int64_t k = 0; !r->reason && k < ferry_result_metric_count(r); k++) {
+        for (int64_t k = 0; !r->reason && ferry_result_metric_at(r, k); k++) {
             const ferry_metric_runs *m = ferry_result_metric_at(r, k);
             (void)json_object_set_new(one, m->name,
                                       isfinite(m->mean) ? json_real(m->mean) : json_null());
@@ -173,9 +173,11 @@ static ferry_results *evaluate(lab *l, const char *file, const node *sets, const
     }
     check_call(l, ferry_opts_set(ctx, opts, "evaluate.seed", number));
     check_call(l, ferry_opts_set(ctx, opts, "evaluate.controls", "none"));
-    ferry_ctx_set_seed(ctx, seed); /* text that is sampled while it is read draws from it */
+    check_call(
+        l, ferry_ctx_set(ctx, "seed",
+                         number)); /* text that is sampled while it is read draws from it */
     check_call(l, ferry_task_load(ctx, study_text("%s/%s", l->folder, file), opts, &task));
-    check_call(l, ferry_evaluate(ctx, task, &results));
+    check_call(l, ferry_evaluate(ctx, task, NULL, &results));
     command = study_text("%s --seed %s --controls none", command, number);
     (void)json_array_append_new(l->runs,
                                 json_pack("{s:s, s:f, s:o}", "command", command, "seconds",
@@ -197,8 +199,11 @@ static void time_fits(const lab *l, const char *file, int64_t fits, run *u)
 
     check_call(l, ferry_task_load(ctx, study_text("%s/%s", l->folder, file), NULL, &task));
     check_call(l, ferry_task_visible(ctx, task, 0, &seen));
-    double *ms = study_alloc((size_t)ferry_task_method_count(task) * sizeof *ms);
-    for (int64_t i = 0; i < ferry_task_method_count(task); i++) {
+    int64_t n = 0;
+    while (ferry_task_method_at(task, n))
+        n++;
+    double *ms = study_alloc((size_t)n * sizeof *ms);
+    for (int64_t i = 0; ferry_task_method_at(task, i); i++) {
         const ferry_task_method *m = ferry_task_method_at(task, i);
         ms[names_add(&u->timed, m->as)] = INFINITY;
         for (int64_t r = 0; r < fits; r++) {

@@ -75,7 +75,7 @@ typedef struct wanted {
 
 static reading of_metric(const ferry_result *r, const char *name)
 {
-    for (int64_t i = 0; i < ferry_result_metric_count(r); i++) {
+    for (int64_t i = 0; ferry_result_metric_at(r, i); i++) {
         const ferry_metric_runs *m = ferry_result_metric_at(r, i);
         if (name[0] && strcmp(m->name, name) != 0) continue;
         double *x = study_alloc((size_t)(m->repeats + 1) * sizeof *x);
@@ -87,7 +87,7 @@ static reading of_metric(const ferry_result *r, const char *name)
 
 static reading of_diagnostic(const ferry_result *r, const char *name, int64_t at)
 {
-    for (int64_t i = 0; i < ferry_result_diagnostic_count(r); i++) {
+    for (int64_t i = 0; ferry_result_diagnostic_at(r, i); i++) {
         const ferry_diagnostic *d = ferry_result_diagnostic_at(r, i);
         if (strcmp(d->name, name) == 0 && d->numbers && at < d->count)
             return (reading){d->numbers[at], NAN, 1, NULL, NULL};

@@ -149,7 +149,7 @@ void cli_print_settings(FILE *to, const cli_settings *s, int indent)
 {
     cli_table t = {.cols = 4};
 
-    for (int64_t i = 0; i < ferry_opt_count(s->table); i++) {
+    for (int64_t i = 0; ferry_opt_at(s->table, i); i++) {
         const ferry_opt *o = ferry_opt_at(s->table, i);
         char *range = ferry_opt_range(o);
         cli_cell(&t, "%s", o->name);

@@ -5,7 +5,17 @@ install(TARGETS ferry_mat73 RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/ferr
 if(TARGET ferry_mpi)
     install(TARGETS ferry_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(TARGETS ferry_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Inside the library functions have short names (mul, warn): as one object whose hidden symbols are local, the archive
+# that users link has no other names than the headers.
+set(FERRY_ARCHIVE ${PROJECT_BINARY_DIR}/archive)
+file(MAKE_DIRECTORY ${FERRY_ARCHIVE})
+add_custom_command(OUTPUT ${FERRY_ARCHIVE}/libferry.a DEPENDS ferry_static
+    COMMAND ${CMAKE_LINKER} -r -o ${FERRY_ARCHIVE}/ferry.o --whole-archive $<TARGET_FILE:ferry_static>
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${FERRY_ARCHIVE}/ferry.o
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${FERRY_ARCHIVE}/libferry.a
+    COMMAND ${CMAKE_AR} rcs ${FERRY_ARCHIVE}/libferry.a ${FERRY_ARCHIVE}/ferry.o VERBATIM)
+add_custom_target(ferry_archive ALL DEPENDS ${FERRY_ARCHIVE}/libferry.a)
+install(FILES ${FERRY_ARCHIVE}/libferry.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET ferry)
     install(TARGETS ferry RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

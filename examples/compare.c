@@ -33,7 +33,7 @@ static ferry_status add_readings(ferry_ctx *ctx, ferry_task *task, const char *n
         labels[i] = truth > 20 ? "warm" : "cold";
     }
     st = ferry_domain_new(ctx, name, role, &domain);
-    if (st == FERRY_OK) st = ferry_domain_add_dense(ctx, domain, "x", &x, NULL, NULL);
+    if (st == FERRY_OK) st = ferry_domain_add_dense(ctx, domain, "x", &x, NULL, NULL, NULL);
     if (st == FERRY_OK) st = ferry_domain_set_classes(ctx, domain, N, NULL, labels);
     if (st == FERRY_OK) st = ferry_domain_set_labelled(ctx, domain, labelled);
     if (st == FERRY_OK) return ferry_task_add_domain(ctx, task, domain);
@@ -63,12 +63,12 @@ int main(void)
     TRY(ferry_task_add_method(ctx, task, "svm", NULL, opts));
     TRY(ferry_task_add_method(ctx, task, "majority", NULL, NULL));
 
-    TRY(ferry_evaluate(ctx, task, &results));
-    TRY(ferry_results_table(ctx, results, &table));
+    TRY(ferry_evaluate(ctx, task, NULL, &results));
+    TRY(ferry_results_table(ctx, results, NULL, &table));
     fputs(table, stdout);
 
     /* Or number by number: here the share that each method got right in the first repeat. */
-    for (int64_t i = 0; i < ferry_results_count(results); i++) {
+    for (int64_t i = 0; ferry_results_at(results, i); i++) {
         const ferry_result *r = ferry_results_at(results, i);
         if (!r->reason) printf("%s: %.3f\n", r->name, r->runs[0]);
     }

@@ -33,7 +33,7 @@ int main(void)
 
     /* The target: a view, and labels where they are known (NULL: not known). */
     TRY(ferry_domain_new(ctx, "flowers", FERRY_TARGET, &flowers));
-    TRY(ferry_domain_add_dense(ctx, flowers, "petal", &x, ids, NULL));
+    TRY(ferry_domain_add_dense(ctx, flowers, "petal", &x, ids, NULL, NULL));
     TRY(ferry_domain_set_classes(ctx, flowers, 8, ids, names));
     TRY(ferry_task_new(ctx, "quickstart", FERRY_CLASSIFY, &task));
     TRY(ferry_task_add_domain(ctx, task, flowers)); /* the task frees it from now on */

@@ -27,7 +27,7 @@ static ferry_status make_model(ferry_ctx *ctx, const char *path)
 
     if (st == FERRY_OK) goto done;
     TRY(st = ferry_domain_new(ctx, "flowers", FERRY_TARGET, &flowers));
-    TRY(st = ferry_domain_add_dense(ctx, flowers, "petal", &x, NULL, NULL));
+    TRY(st = ferry_domain_add_dense(ctx, flowers, "petal", &x, NULL, NULL, NULL));
     TRY(st = ferry_domain_set_classes(ctx, flowers, 4, NULL, names));
     TRY(st = ferry_task_new(ctx, "flowers", FERRY_CLASSIFY, &task));
     TRY(st = ferry_task_add_domain(ctx, task, flowers));
@@ -47,7 +47,7 @@ static ferry_status ask(ferry_ctx *ctx, ferry_stream *stream, const char *line)
     int64_t used = 0, n = 0;
     ferry_status st = ferry_stream_feed(ctx, stream, line, (int64_t)strlen(line), &used);
 
-    if (st == FERRY_OK) st = ferry_stream_commit(ctx, stream, &answers, &n);
+    if (st == FERRY_OK) st = ferry_stream_commit(ctx, stream, 1, &answers, &n);
     printf("%.*s", (int)n, answers);
     return st;
 }

@@ -57,7 +57,7 @@ def main():
     y, z = x @ w, (x @ w > 0).astype(int)
     row, ctx = x[:1].copy(), context()
     ours, theirs = ferryml.RidgeRegressor().fit(x[:200], y[:200]), Ridge().fit(x[:200], y[:200])
-    call, mine = costs(lambda: ctx.call(lib.ferry_ctx_set_jobs, 0), context)
+    call, mine = costs(lambda: ctx.call(lib.ferry_ctx_set, b"jobs", b"0"), context)
     a, b = costs(lambda: ours.predict(row), lambda: theirs.predict(row))
     batch, in_c, two, learn, predict = streaming(x, z)
     print(f"a call of the library              {call:8.1f} us")

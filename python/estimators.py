@@ -3,7 +3,7 @@ import keyword
 import textwrap
 
 from ferryml import _abi
-from ferryml._lib import lib, new_text, text
+from ferryml._lib import lib, listed, new_text, text
 
 # Names as the papers write them; others are the method's words in capitals.
 NAMES = {"cbt": "CBT", "cdspp": "CDSPP", "coca": "CoCA", "cotransfer": "CoTransfer", "gbc": "GBC", "gbdt": "GBDT",
@@ -11,13 +11,15 @@ NAMES = {"cbt": "CBT", "cdspp": "CDSPP", "coca": "CoCA", "cotransfer": "CoTransf
          "kmeans-hop": "KMeansHop", "knn": "KNN", "latentmap": "LatentMap", "lift": "LIFT", "logreg": "LogReg", "mf": "MF",
          "mindtl": "MINDTL", "mmltl": "MMLTL", "mpa": "MPA", "omtlmc": "OMTLMC", "pca-joined": "PCAJoined",
          "ranksvm": "RankSVM", "semi-gbdt": "SemiGBDT", "semi-svm": "SemiSVM", "sgc": "SGC", "smltl": "SMLTL", "svm": "SVM",
-         "talmud": "TALMUD", "ttl": "TTL"}
+         "online-logreg": "OnlineLogReg", "talmud": "TALMUD", "ttl": "TTL"}
 LEFT_OUT = {"predictions"}  # answers from a file: compare() uses it for estimators of others
 # What is fitted when there is no source, by goal.
 ALONE = {"classify": "logreg", "regress": "ridge", "multilabel": "ranksvm", "rate": "mf", "embed": "pca-joined"}
 OF_STREAMS = "mpa"
 # Scores are probabilities (tests/test_estimators.py checks that they add up).
-PROBABILITIES = {"gbc", "gbdt", "gbdt-average", "hemap", "hop", "knn", "latentmap", "logreg", "majority", "semi-gbdt", "ttl"}
+PROBABILITIES = {"extra-trees", "gbc", "gbc-paper", "gbdt", "gbdt-average", "gibbs", "hemap", "hemap-paper", "hop", "htlic", "ica",
+                 "kernel-bridge", "knn", "label-propagation", "latentmap", "logreg", "majority", "place", "semi-gbdt", "sgc",
+                 "triplex", "ttl", "ttl-paper"}
 CONSTANT = {"majority", "label-prior", "mean", "kmeans-hop"}  # do not look at the features, or at no label: poor scores
 BITS = {"classify": _abi.FERRY_CLASSIFY, "regress": _abi.FERRY_REGRESS, "multilabel": _abi.FERRY_MULTILABEL,
         "rate": _abi.FERRY_RATE, "embed": _abi.FERRY_EMBED, "stream": _abi.FERRY_STREAM}
@@ -42,8 +44,8 @@ def value_of(option):
 
 def options_of(method):
     out = []
-    for i in range(lib.ferry_opt_count(method.options)):
-        o = lib.ferry_opt_at(method.options, i).contents
+    for at in listed(lib.ferry_opt_at, method.options):
+        o = at.contents
         name = text(o.name).replace("-", "_")
         kind, default = value_of(o)
         address = lib.ferry_opt_range(o)
@@ -52,6 +54,8 @@ def options_of(method):
 
 
 def class_name(name):
+    if name.endswith("-paper"):
+        return class_name(name.removesuffix("-paper")) + "Paper"
     return NAMES.get(name) or "".join(w.capitalize() for w in name.split("-"))
 
 
@@ -125,8 +129,8 @@ def write_class(method, name, suffix, base, goals):
 
 def source():
     names, classes = [], []
-    for i in range(lib.ferry_method_count()):
-        method = lib.ferry_method_at(i).contents
+    for at in listed(lib.ferry_method_at):
+        method = at.contents
         if text(method.name) in LEFT_OUT:
             continue
         has = {g for g, b in BITS.items() if method.goals & b}

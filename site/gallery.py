@@ -76,8 +76,8 @@ ferry_results *results = NULL;
 char *table = NULL;
 
 if (ferry_task_load(ctx, "%s/task.yaml", NULL, &task) == FERRY_OK &&
-    ferry_evaluate(ctx, task, &results) == FERRY_OK &&
-    ferry_results_table(ctx, results, &table) == FERRY_OK)
+    ferry_evaluate(ctx, task, NULL, &results) == FERRY_OK &&
+    ferry_results_table(ctx, results, NULL, &table) == FERRY_OK)
     puts(table);
 else
     fprintf(stderr, "%%s\\n", ferry_message(ctx));"""
@@ -317,8 +317,14 @@ def pages(site):
 
 
 def home(site, text):
-    picture = figure("gallery/bridge", "The report of a run: a verdict on each transfer method, and every method's accuracy with that of its controls", "gallery/bridge.md")
-    return text.replace("PICTURE", picture).replace("PYTHON", "```python\n%s\n```" % HOME)
+    """The same story as in README.md: its picture, and the output that it shows."""
+    with open(os.path.join(os.path.dirname(HERE), "README.md"), encoding="utf-8") as f:
+        demo = re.search(r"^```console\n.*?^```$", f.read(), re.M | re.S).group(0)
+    for name in ("halves.svg", "halves-narrow.svg"):
+        site.files["docs/" + name] = name
+    picture = ('<picture><source media="(max-width: 600px)" srcset="halves-narrow.svg"><img src="halves.svg" alt="Left halves of digits that others have '
+               'labelled, whole digits without labels and 20 labelled right halves"></picture>')
+    return text.replace("PICTURE", picture).replace("DEMO", demo).replace("PYTHON", "```python\n%s\n```" % HOME)
 
 
 def navigation(site):

@@ -12,6 +12,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOALS = {"classify": "a class for each row", "regress": "a number for each row", "multilabel": "a set of labels for each row",
          "rate": "ratings of items by users", "embed": "coordinates for each row", "stream": "classes while rows arrive"}
 KINDS = {"transfer": "Transfer methods", "baseline": "Baselines", "control": "Controls"}
+SAME = "the same columns, other distribution"
 # Words of `needs` that tell what source and target share, and what a reader would call it. The first that is found counts.
 SHARES = [("features that lead from a source to the target", "features, through a chain of domains",
            "Features are shared pairwise: the source's with a bridge, the bridge's with the target."),
@@ -21,7 +22,7 @@ SHARES = [("features that lead from a source to the target", "features, through 
            "The features may have nothing in common; the classes have the same names."),
           ("a source, one view", "row pairs, or classes",
            "Some rows of both domains are the same thing, or the classes have the same names."),
-          ("source labels, a view of the target", "features and labels", "Views with the same features in both domains."),
+          ("source labels, a view of the target", SAME, "Views with the same features in both domains."),
           ("a graph", "ids: rows that are linked", "Views and graphs of the same instances, joined by id."),
           ("a view", "ids: several views of the same rows", "Views and graphs of the same instances, joined by id.")]
 
@@ -152,6 +153,15 @@ def options(m):
     return "\n".join(rows + ["| %s | %s | %s | %s |" % (o["name"], o["default"], o["range"].replace("|", "\\|"), o["help"]) for o in m["options"]])
 
 
+def beside(site, m):
+    """A method without a page of its own is described on that of another: the published form on that of ours."""
+    names = [o["name"] for o in site.methods if page_of(site, o)]
+    home = next((n for n in names if m["name"] == n + "-paper"), "mindtl" if "codebook" in m["name"] else None)
+    if not home:
+        return ""
+    return "To compare with the paper; it runs only where a task names it. [%s](%s.md) is the one to use, and its page describes both." % (home, home)
+
+
 def card(site, m):
     """One page: the parts in their order, from the method table and the method's own page."""
     path, parts, example = page_of(site, m), {}, ""
@@ -172,7 +182,8 @@ def card(site, m):
     parts["reference"] = parts.get("reference") or m["reference"] or "There is no paper; this page describes the method."
     out = ["# " + m["name"]]
     for name, title, _ in PARTS:
-        if not parts.get(name):
+        parts[name] = parts.get(name) or beside(site, m)
+        if not parts[name]:
             sys.exit("site: docs/methods/%s.md says nothing for '%s'" % (m["name"], title))
         out += ["## %s { #%s }" % (title, name), parts[name]]
     return "\n\n".join(out + ["## Reproduction { #reproduction }", reproduction(m)]) + "\n"
@@ -187,6 +198,8 @@ def decision(site):
         said = "**%s** (`%s`)" % (what, goal)
         for kind in dict.fromkeys(s[1] for s in SHARES):
             found = those(goal, lambda m: m["kind"] == "transfer" and shares(m)[0] == kind)
+            if found and kind == SAME and goal in ("classify", "regress", "multilabel"):
+                found += "; or an ordinary learner that sees the source's rows too (`svm+source`)"
             if found:
                 out.append("| %s | %s | %s |" % (said, kind, found))
                 said = ""
@@ -197,6 +210,9 @@ def decision(site):
 def choose(site):
     """Which method for my data: the decision table, then a table for each goal."""
     out = ["# Which method for my data", "",
+           "Leave that to Ferry. `ferry answer mine.csv --source theirs.csv --label COLUMN -o out` (or `ferry run task.yaml`, if you have a task file) tries all that fit "
+           "your data, tells which to use, how good it will be and what the source is worth, and `out/model.ferry` is what it recommends. With 20 labels of your "
+           "own that is a better guide than any table. What follows says which methods it has to choose from.", "",
            "The tables are made from what each method needs. `ferry advise task.yaml` answers the same question for your own task file, and tells how long "
            "each method takes and what your data lacks. Always run the baselines beside a transfer method: `ferry run` does so when the task file names no "
            "methods.", "", "## At a glance { #glance }", "", decision(site)]

@@ -5,18 +5,20 @@ import re
 import textwrap
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FILES = ["_data", "_base", "_methods", "_compare", "_io", "_model", "_lib"]
+FILES = ["_data", "_base", "_methods", "_compare", "_io", "_model", "_lib", "_links", "_pipeline"]
 # Pages: file, title, what it says at its head, and the public names on it (None: every estimator).
 PAGES = [("estimators", "Estimators", "One class for each method and goal, made from the method table. All have the methods of "
           "[their kind](base.md), such as `fit` and `predict`.", None),
          ("base", "What estimators have in common", "Every estimator is one of these kinds, and each option of its method is a parameter.",
           ["FerryEstimator", "FerryClassifier", "FerryRegressor", "FerryTransformer", "FerryRater", "_Stream", "_Proba"]),
-         ("domains", "Sources, bridges, domains", "What goes into `sources=` and, for several views or graphs, into `fit`.", ["Source", "Bridge", "Domain"]),
+         ("domains", "Sources, bridges, domains", "What goes into `sources=` and, for several views or graphs, into `fit`.", ["Source", "Bridge", "Domain", "Link"]),
+         ("pipelines", "Pipelines that transform the sources", "Each step says what it sees: all domains together, each alone, or the target only.",
+          ["make_transfer_pipeline", "shared", "per_domain", "target_only", "TransferPipeline", "Step"]),
          ("compare", "Does transfer help?", "Comparisons, advice before them, and the choice of a bridge.",
           ["compare", "Comparison", "load_results", "advise", "Advice", "select"]),
          ("files", "Files, data sets, models", "", ["read", "load", "datasets", "fetch", "doctor", "Model"]),
          ("errors", "Errors and warnings", "Every error is also one of Python's own.",
-          ["FerryError", "FerryValueError", "FerryNeedsError", "FerryMemoryError", "FerryIOError", "FerryNumericError", "FerryCancelled", "FerryWarning"])]
+          ["FerryError", "FerryValueError", "FerryNeedsError", "FerryMemoryError", "FerryIOError", "FerryFileNotFoundError", "FerryNumericError", "FerryCancelled", "FerryWarning"])]
 KINDS = {"_Stream": "Estimators that learn from streams", "_Proba": "Estimators with probabilities"}
 
 

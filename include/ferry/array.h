@@ -30,18 +30,18 @@ typedef struct ferry_sparse {
     const int64_t *start; /**< rows + 1 */
     const int32_t *index;
     const double *value;
+    const int32_t *start32; /**< where start is NULL: 32-bit ones, as scipy has them below 2^31 entries */
 } ferry_sparse;
-
-/** The same with 32-bit starts, as scipy has them below 2^31 entries. */
-typedef struct ferry_sparse32 {
-    int64_t rows, cols;
-    const int32_t *start; /**< rows + 1 */
-    const int32_t *index;
-    const double *value;
-} ferry_sparse32;
 
 /** Called once when numbers that were lent are no longer needed, on whatever thread lets go last. */
 typedef void (*ferry_release_fn)(void *user);
+
+/** How numbers are lent instead of copied: they must stay as they are until `release` (may be NULL) is called with
+ * `user`, when all that was made of them is freed. When the call fails, `release` is not called. */
+typedef struct ferry_borrow {
+    ferry_release_fn release;
+    void *user;
+} ferry_borrow;
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* What every other header needs: visibility, version, status codes.
  *
  * Rules that hold in all headers:
- * - What is listed has a _count and an _at; _at takes 0 .. count - 1 and gives NULL outside.
+ * - What is listed has an _at, which takes 0, 1, ... and gives NULL past the last.
  * - Structs that a call fills for its caller, and those that results lend, begin with their size:
  *   the caller sets it to sizeof, so that a library with more fields writes no further than it may.
  *   Plain views of memory (ferry_array, ferry_sparse, ferry_row) never change and have none.
@@ -40,13 +40,13 @@ typedef enum ferry_status {
 FERRY_API const char *ferry_status_name(ferry_status status);
 
 /** The version that this header belongs to. While the first number is 0, the second tells which
- * ABI it is: programs built for 0.2 run with any 0.2.x (SONAME libferry.so.0.2). */
+ * ABI it is: programs built for 0.3 run with any 0.3.x (SONAME libferry.so.0.3). */
 #define FERRY_VERSION_MAJOR 0
-#define FERRY_VERSION_MINOR 2
+#define FERRY_VERSION_MINOR 3
 #define FERRY_VERSION_PATCH 0
-#define FERRY_VERSION "0.2.0"
+#define FERRY_VERSION "0.3.0"
 
-/** Version of the library that runs, such as "0.2.0". */
+/** Version of the library that runs, such as "0.3.0". */
 FERRY_API const char *ferry_version(void);
 
 /** Free a string that a ferry call gave to the caller. NULL is fine. */

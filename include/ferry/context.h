@@ -42,48 +42,31 @@ FERRY_API void ferry_ctx_free(ferry_ctx *ctx);
  * call. */
 FERRY_API const char *ferry_message(const ferry_ctx *ctx);
 
-/** Choose the engine by name ("host", "ref", "mpi": host with rows over the ranks of an MPI job, ferry/ranks.h). */
-FERRY_API ferry_status ferry_ctx_set_engine(ferry_ctx *ctx, const char *name);
-FERRY_API const char *ferry_ctx_engine(const ferry_ctx *ctx);
-/** How many engines there are. */
-FERRY_API int64_t ferry_engine_count(void);
-/** Name of engine i, NULL outside. */
-FERRY_API const char *ferry_engine_at(int64_t i);
-/** Threads for our own loops and for BLAS; 0 means all cores. */
-FERRY_API ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads);
 /**
- * Most bytes that one input (a file, standard input, an archive's members together) may have, as it
- * is or once unpacked; a larger one is refused with FERRY_EDATA. 0, the default: a compressed file
- * may unpack to 100 times its size, or to 256 MiB if that is more; and nothing that is read into
- * memory may take more than half of what is free.
+ * Set something by name; what is wrong with the name or the value is said in one sentence (FERRY_EINVAL).
+ *
+ * | key | value | |
+ * | --- | --- | --- |
+ * | engine | host, ref, mpi | what computes (ferry_doctor() lists them); mpi: host with rows over the ranks of an MPI job (ferry/ranks.h) |
+ * | threads | 0 .. 1024 | for our own loops and for BLAS; 0, the default: all cores |
+ * | jobs | 0 .. 1024 | how many fits of an evaluation (and draws, folds, triples) run in parallel at most; 0, the default: as many as are worthwhile, by threads, cores and memory. The results are the same bits whatever it is. Callbacks still come on the thread that called, one at a time |
+ * | seed | 0 .. 2^53 | every random choice derives from it; 1 |
+ * | memory | bytes, 800M, 7.5G | the most that the process should use; 0, the default: what it has now and half of what is free. Fewer fits run in parallel if they are large. If a limit is set, arrays that do not fit into half of it are kept in unnamed files in TMPDIR or /var/tmp: slower, with the same results. Holds for the whole process, whichever context set it last; with ferry_set_allocator() it is left to that allocator |
+ * | max_input | bytes, 500M, 2G | the most that one input (a file, standard input, an archive's members together) may have, as it is or once unpacked; a larger one is refused with FERRY_EDATA. 0, the default: a compressed file may unpack to 100 times its size, or to 256 MiB if that is more, and nothing that is read into memory may take more than half of what is free |
  */
-FERRY_API ferry_status ferry_ctx_set_max_input(ferry_ctx *ctx, int64_t bytes);
-FERRY_API int ferry_ctx_threads(const ferry_ctx *ctx);
-/** How many fits of an evaluation (and likewise draws, folds, triples) run in parallel at most; 0, the
- * default: as many as are worthwhile, by threads, cores and memory. The results are the same bits whatever it is.
- * Callbacks still come on the thread that called, one at a time. */
-FERRY_API ferry_status ferry_ctx_set_jobs(ferry_ctx *ctx, int jobs);
-FERRY_API int ferry_ctx_jobs(const ferry_ctx *ctx);
-/** The most memory that the process should use, in bytes; 0, the default: what it has now and half of what
- * is free. Fewer fits run in parallel if they are large. If a limit is set, arrays that do not fit into half
- * of it are kept in unnamed files in TMPDIR or /var/tmp: slower, with the same results. The limit holds for
- * the whole process, whichever context set it last. With ferry_set_allocator() it is left to that allocator. */
-FERRY_API ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes);
-FERRY_API int64_t ferry_ctx_memory(const ferry_ctx *ctx);
-/** Every random choice derives from this. */
-FERRY_API void ferry_ctx_set_seed(ferry_ctx *ctx, uint64_t seed);
-FERRY_API uint64_t ferry_ctx_seed(const ferry_ctx *ctx);
+FERRY_API ferry_status ferry_ctx_set(ferry_ctx *ctx, const char *key, const char *value);
+/** The value of a key; threads: as many as 0 stands for. NULL when there is no such key. Lent until the next call. */
+FERRY_API const char *ferry_ctx_get(ferry_ctx *ctx, const char *key);
 /** Lines of at least this level go to fn. NULL silences. */
 FERRY_API void ferry_ctx_set_log(ferry_ctx *ctx, ferry_log_fn fn, ferry_level least,
                                  void *user);
 /** fn is called once per outer iteration of anything long. NULL removes it. */
 FERRY_API void ferry_ctx_set_progress(ferry_ctx *ctx, ferry_progress_fn fn, void *user);
 
-/** Kernels that OpenBLAS runs ("Haswell") and those that fit this CPU; "" when not known.
+/** Kernels that OpenBLAS runs ("Haswell"), and in *wanted (may be NULL) those that fit this CPU; "" when not known.
  * When the two differ, set OPENBLAS_CORETYPE to the wanted one before the program starts:
  * it is read when the library loads. */
-FERRY_API const char *ferry_blas_core(void);
-FERRY_API const char *ferry_blas_core_wanted(void);
+FERRY_API const char *ferry_blas_core(const char **wanted);
 
 /** What this installation is made of, and what is wrong with it. Texts that are not known are
  * "?", numbers -1. Later versions add fields at the end. */
@@ -112,6 +95,7 @@ typedef struct ferry_installation {
     const char *cpu;
     int64_t n_problems;
     const char *const *problems; /**< n_problems sentences */
+    const char *json; /**< the same as JSON text */
 } ferry_installation;
 
 /**
@@ -119,11 +103,6 @@ typedef struct ferry_installation {
  * @param out  new, for ferry_installation_free(); NULL when the call fails
  */
 FERRY_API ferry_status ferry_doctor(ferry_ctx *ctx, ferry_installation **out);
-/** The same as JSON text: what `ferry doctor --json` prints.
- * @param out  new string for ferry_string_free(); NULL when the call fails */
-FERRY_API ferry_status ferry_installation_json(ferry_ctx *ctx,
-                                               const ferry_installation *installation,
-                                               char **out);
 /** NULL is fine. */
 FERRY_API void ferry_installation_free(ferry_installation *installation);
 

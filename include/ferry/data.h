@@ -21,18 +21,13 @@ typedef struct ferry_format_info {
     int writes;             /**< whether ferry_write() knows it */
 } ferry_format_info;
 
-FERRY_API int64_t ferry_format_count(void);
 FERRY_API const ferry_format_info *ferry_format_at(int64_t i);
-
-/** The options that readers and writers take (format, header, id, label, text options
- * ...). */
-FERRY_API const ferry_opt_table *ferry_read_options(void);
 
 /**
  * Read a file. "file#name" picks a variable or member of a MAT, NPZ or tar file.
  *
  * @param path  a file, or a folder for text
- * @param opts  settings of ferry_read_options(); NULL: format by extension, else by content
+ * @param opts  settings of ferry_options("read"); NULL: format by extension, else by content
  * @param out   new object for ferry_data_free(); NULL when the call fails
  * @return FERRY_EDATA with "file:line: what was expected" when the content is wrong
  */
@@ -92,6 +87,7 @@ typedef struct ferry_description {
     int64_t n_members; /**< what a container holds */
     const char *const *members;
     const char *const *member_types;
+    const char *json; /**< the same as JSON text */
 } ferry_description;
 
 /**
@@ -100,10 +96,6 @@ typedef struct ferry_description {
  */
 FERRY_API ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
                                            ferry_description **out);
-/** The same as JSON text: what `ferry inspect --json` prints. New string. */
-FERRY_API ferry_status ferry_description_json(ferry_ctx *ctx,
-                                              const ferry_description *description,
-                                              char **out);
 /** NULL is fine. */
 FERRY_API void ferry_description_free(ferry_description *description);
 FERRY_API void ferry_data_free(ferry_data *data);

@@ -21,13 +21,8 @@ FERRY_API ferry_status ferry_domain_new(ferry_ctx *ctx, const char *name, ferry_
                                         ferry_domain **out);
 FERRY_API void ferry_domain_free(ferry_domain *domain);
 FERRY_API const char *ferry_domain_name(const ferry_domain *domain);
-FERRY_API ferry_role ferry_domain_role(const ferry_domain *domain);
-/** Number of distinct instances over all views, graphs and labels. */
-FERRY_API int64_t ferry_domain_id_count(const ferry_domain *domain);
 /** Number of instances with a label (of a domain with ratings: pairs with a value). */
 FERRY_API int64_t ferry_domain_labels(const ferry_domain *domain);
-/** Id of instance i. Lent. */
-FERRY_API const char *ferry_domain_id_at(const ferry_domain *domain, int64_t i);
 
 /** Write a view as ferry_write() writes a file: rows with their ids, names of features and
  * the labels that the domain has for them. view NULL: the only one. Cost: one pass over it.
@@ -37,44 +32,37 @@ FERRY_API ferry_status ferry_domain_write(ferry_ctx *ctx, const ferry_domain *do
                                           const ferry_opts *opts);
 
 /**
+ * Add instances, of which nothing else is known yet: predictions come in the order in which instances
+ * were added first, and an instance that no edge names is one nevertheless.
+ *
+ * @param ids  n of them, unique; those that are there already stay where they are. NULL: the row
+ *             numbers from 1
+ */
+FERRY_API ferry_status ferry_domain_add_instances(ferry_ctx *ctx, ferry_domain *domain,
+                                                  int64_t n, const char *const *ids);
+
+/**
  * Add a view. Instances are joined by id with those of earlier views; views need not cover
  * all of them.
  *
  * @param name      name of the view, unique in the domain
- * @param x         copied; NaN is a missing cell (dense only), Inf is refused
+ * @param x         NaN is a missing cell (dense only), Inf is refused
  * @param ids       one per row, unique; NULL: the row numbers from 1
  * @param features  one name per column, or NULL
+ * @param borrow    NULL: x is copied. Else the view reads the caller's numbers until the domain and all that was made of
+ *                  it (tasks, splits) are freed: of a dense array, which needs ld = cols, all; of a sparse one index and
+ *                  value (starts, 8 bytes a row, are copied)
  */
 FERRY_API ferry_status ferry_domain_add_dense(ferry_ctx *ctx, ferry_domain *domain,
                                               const char *name, const ferry_array *x,
                                               const char *const *ids,
-                                              const char *const *features);
+                                              const char *const *features,
+                                              const ferry_borrow *borrow);
 FERRY_API ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *domain,
-                                               const char *name, const ferry_sparse *x,
-                                               const char *const *ids,
-                                               const char *const *features);
-/**
- * Likewise without a copy: the view reads the caller's numbers, which must stay as they are until `release`
- * (may be NULL) is called with `user`: when the domain and all that was made of it (tasks, splits) are freed.
- * When the call fails, `release` is not called. A dense array needs ld = cols. Of sparse arrays index and
- * value are borrowed; starts (8 bytes a row) are copied, so that 32-bit ones will do.
- */
-FERRY_API ferry_status ferry_domain_borrow_dense(ferry_ctx *ctx, ferry_domain *domain,
-                                                 const char *name, const ferry_array *x,
-                                                 const char *const *ids,
-                                                 const char *const *features,
-                                                 ferry_release_fn release, void *user);
-FERRY_API ferry_status ferry_domain_borrow_sparse(ferry_ctx *ctx, ferry_domain *domain,
-                                                  const char *name, const ferry_sparse *x,
-                                                  const char *const *ids,
-                                                  const char *const *features,
-                                                  ferry_release_fn release, void *user);
-FERRY_API ferry_status ferry_domain_borrow_sparse32(ferry_ctx *ctx, ferry_domain *domain,
-                                                    const char *name,
-                                                    const ferry_sparse32 *x,
-                                                    const char *const *ids,
-                                                    const char *const *features,
-                                                    ferry_release_fn release, void *user);
+                                              const char *name, const ferry_sparse *x,
+                                              const char *const *ids,
+                                              const char *const *features,
+                                              const ferry_borrow *borrow);
 /** Add what a file held: a view, a graph, labels or ratings. Copied. The labels that come
  * with a view are taken unless some were set; those of several views add up, and
  * FERRY_EDATA says that two of them differ. */
@@ -89,13 +77,14 @@ FERRY_API ferry_status ferry_domain_add_graph(ferry_ctx *ctx, ferry_domain *doma
                                               const char *const *from,
                                               const char *const *to, const double *weight);
 
-/** Class labels of n instances by id; a NULL label is missing. ids NULL: the rows of the
- * domain's only view in order, n of them; with several views or none, row numbers from 1.
- */
+/** Class labels of n instances by id; a NULL label is missing. Names are compared as texts: "1"
+ * and "1.0" are two classes. ids NULL: the rows of the domain's only view in order, n of them;
+ * with several views or none, row numbers from 1. */
 FERRY_API ferry_status ferry_domain_set_classes(ferry_ctx *ctx, ferry_domain *domain,
                                                 int64_t n, const char *const *ids,
                                                 const char *const *labels);
-/** Numbers to predict; NaN is missing. */
+/** Numbers to predict; NaN is missing. Where a goal wants classes they are called by their digits
+ * if whole (1.0 is "1"), else by the shortest text that reads back. */
 FERRY_API ferry_status ferry_domain_set_numbers(ferry_ctx *ctx, ferry_domain *domain,
                                                 int64_t n, const char *const *ids,
                                                 const double *values);

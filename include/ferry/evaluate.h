@@ -11,25 +11,19 @@ extern "C" {
 /**
  * Run the task's methods (all that serve its goal when it names none) on its repeats: hide
  * target labels, fit, predict, score what was hidden. A method that does not fit the task,
- * or breaks down, is listed with the sentence that says why.
+ * or fails at any point, is listed with the sentence that says why: the others go on.
  *
+ * @param folder  NULL, or a folder (made when it is not there) that keeps what takes long as it is done, and from which
+ * it is taken when it is done already: a run that was killed can go on. Remove it when the results are saved
  * @param out  new results; also set when the call was cancelled, with the repeats that all
  * methods completed (within the first one: the methods that were done); else NULL
  * @return FERRY_EINVAL for a bad method, option or metric, before anything runs;
- * FERRY_EDATA when nothing is left to score; FERRY_ENEEDS or FERRY_ENUMERIC when no method
+ * FERRY_EDATA when nothing is left to score, or the folder was left by another task, other data or other settings;
+ * FERRY_ENEEDS, with all reasons, when no method
  * could run
  */
 FERRY_API ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task,
-                                      ferry_results **out);
-/**
- * The same, and what takes long is kept in a folder as it is done, and taken from there when it is done
- * already: a run that was killed can go on. Remove the folder when the results are saved.
- *
- * @param folder  made when it is not there
- * @return also FERRY_EDATA when the folder was left by another task, other data or other settings
- */
-FERRY_API ferry_status ferry_evaluate_kept(ferry_ctx *ctx, const ferry_task *task,
-                                           const char *folder, ferry_results **out);
+                                      const char *folder, ferry_results **out);
 /** One HTML page about the runs in n folders (each with a results.json), side by side when
  * there are several. It needs no other file and no network. */
 FERRY_API ferry_status ferry_report_write(ferry_ctx *ctx, int64_t n,
@@ -53,7 +47,8 @@ typedef struct ferry_advice {
     double seconds_repeats; /**< of all methods on all repeats, as far as known */
     double
         seconds_controls; /**< of 24 control fits for each transfer method: the most by default */
-    double seconds_guard; /**< of the guard */
+    double seconds_answer; /**< of the answer */
+    const char *json; /**< the same as JSON text */
 } ferry_advice;
 
 /** What a method would cost, or why it does not fit. */
@@ -104,17 +99,12 @@ typedef struct ferry_advice_domain {
 FERRY_API ferry_status ferry_advise(ferry_ctx *ctx, const ferry_task *task,
                                     ferry_advice **out);
 /* Parts of it. `advice` is what ferry_advise() made, not a copy. */
-/** Methods in the order of the task; when it names none, all that serve the goal. */
-FERRY_API int64_t ferry_advice_method_count(const ferry_advice *advice);
+/** Method i in the order of the task; when it names none, of all that serve the goal. NULL past the last. */
 FERRY_API const ferry_advice_method *ferry_advice_method_at(const ferry_advice *advice,
                                                             int64_t i);
-/** Domains in the order of the task. */
-FERRY_API int64_t ferry_advice_domain_count(const ferry_advice *advice);
+/** Domain i in the order of the task, NULL past the last. */
 FERRY_API const ferry_advice_domain *ferry_advice_domain_at(const ferry_advice *advice,
                                                             int64_t i);
-/** The same as JSON text: what `ferry advise --json` prints. New string. */
-FERRY_API ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *advice,
-                                         char **out);
 /** NULL is fine. */
 FERRY_API void ferry_advice_free(ferry_advice *advice);
 
@@ -127,44 +117,16 @@ FERRY_API void ferry_advice_free(ferry_advice *advice);
 FERRY_API ferry_status ferry_task_rerun(ferry_ctx *ctx, const char *folder,
                                         ferry_task **out);
 
-/** A metric. */
-typedef struct ferry_metric_info {
-    const char *name;
-    const char *help; /**< its definition in a line */
-    unsigned goals;   /**< what it measures, one bit each (FERRY_CLASSIFY | ...) */
-    int larger_is_better;
-    int mean_of_rows; /**< 1: a mean over what is scored, each instance or pair having its own value */
-} ferry_metric_info;
-
-/** The method that the guard takes: free it with ferry_guard_choice_free(). */
-typedef struct ferry_guard_choice {
-    size_t size;
-    const char *name;          /**< under methods: in the task, else the method's */
-    const char *method;        /**< for ferry_fit(), with */
-    const ferry_opts *options; /**< ... these; NULL: the defaults */
-    double score;         /**< cross-validated, of the first metric; larger is better */
-    const char *baseline; /**< the best baseline by that, or NULL */
-    double baseline_score;
-    int gate; /**< 1: the source passed the label-free gate of methods over a path */
-    const char *sentence; /**< which, and why */
-} ferry_guard_choice;
-
 /**
- * Choose the method to deploy, by the labels that may be seen alone: those that `labelled:` of the target
- * draws in the first repeat, or all (docs/evaluation.md, "The guard"). Goals classify, regress, rate and
- * multilabel. Cost: five fits a method, and twenty of each method that goes over a path of domains.
- * @param out  new choice; NULL when the call fails
+ * Fit what is recommended: W of the labels that may be seen, those that `labelled:` of the target shows in the first
+ * repeat, or all. Mostly a blend of several methods, which is a model like any other; the evidence is among its
+ * diagnostics, under "answer". Goals stream and embed have no such choice.
+ * @param single  not 0: one method, that with the largest weight
+ * @param out     new model; NULL when the call fails
  * @return FERRY_EINVAL for another goal; FERRY_ENEEDS when no method fits
  */
-FERRY_API ferry_status ferry_guard_choose(ferry_ctx *ctx, const ferry_task *task,
-                                          ferry_guard_choice **out);
-/** Free a choice. NULL is fine. */
-FERRY_API void ferry_guard_choice_free(ferry_guard_choice *choice);
-
-/** How many metrics there are. */
-FERRY_API int64_t ferry_metric_count(void);
-/** Metric i, NULL outside. Lives as long as the library. */
-FERRY_API const ferry_metric_info *ferry_metric_at(int64_t i);
+FERRY_API ferry_status ferry_fit_answer(ferry_ctx *ctx, const ferry_task *task, int single,
+                                        ferry_model **out);
 
 #ifdef __cplusplus
 }

@@ -21,11 +21,8 @@ typedef struct ferry_catalog ferry_catalog;
 FERRY_API ferry_status ferry_catalog_load(ferry_ctx *ctx, const char *path,
                                           ferry_catalog **out);
 FERRY_API void ferry_catalog_free(ferry_catalog *catalog);
-FERRY_API int64_t ferry_catalog_count(const ferry_catalog *catalog);
 FERRY_API const ferry_dataset *ferry_catalog_at(const ferry_catalog *catalog, int64_t i);
 
-/** Options of ferry_fetch(): mirror, patience, tries. */
-FERRY_API const ferry_opt_table *ferry_fetch_options(void);
 /**
  * Get the files of a data set into DIR/NAME. Files that are there with the right checksum
  * are kept; one that was begun is resumed. Every file is checked before it gets its name,

@@ -13,7 +13,6 @@ typedef struct ferry_generator_info {
     const ferry_opt_table *options;
 } ferry_generator_info;
 
-FERRY_API int64_t ferry_generator_count(void);
 FERRY_API const ferry_generator_info *ferry_generator_at(int64_t i);
 /** Write the task NAME (task.yaml and its data) into a folder, which is made. Seed from the
  * context. A folder that has a task.yaml is refused: nobody's work is overwritten. */

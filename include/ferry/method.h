@@ -20,17 +20,13 @@ typedef struct ferry_method_info {
     unsigned goals;    /**< ferry_goal bits */
     const char *needs; /**< in words, such as "source labels, an intermediate domain" */
     const ferry_opt_table *options;
+    int asked; /**< 1: runs only where a task names it */
 } ferry_method_info;
 
-FERRY_API int64_t ferry_method_count(void);
 /** Method number i, by name. Lives as long as the library. */
 FERRY_API const ferry_method_info *ferry_method_at(int64_t i);
 /** Method of that name, or NULL. */
 FERRY_API const ferry_method_info *ferry_method_find(const char *name);
-/** FERRY_OK when the method can work on the task, else FERRY_ENEEDS and a sentence that
- * says what is missing. */
-FERRY_API ferry_status ferry_method_fits(ferry_ctx *ctx, const char *name,
-                                         const ferry_task *task, const ferry_opts *opts);
 
 #ifdef __cplusplus
 }

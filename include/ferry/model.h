@@ -76,10 +76,13 @@ typedef struct ferry_prediction {
 /**
  * Predict for every instance of a domain (goal rate: for every pair in its ratings, as often as
  * it was given unless the domain is in a task).
- * Features are matched by name where both sides have names, else by number.
+ * Features are matched by name where both sides have names, else by number. Methods that use graphs recognise
+ * instances of the fit by id; row numbers, where the domain got no ids, are ids only if it is in a task.
  */
 FERRY_API ferry_status ferry_predict(ferry_ctx *ctx, const ferry_model *model,
                                      const ferry_domain *domain, ferry_prediction **out);
+/** Keep what was predicted for instances (or pairs) of that domain which have no label. */
+FERRY_API void ferry_prediction_keep_blank(ferry_prediction *p, const ferry_domain *domain);
 FERRY_API void ferry_prediction_free(ferry_prediction *p);
 /** Write predictions as CSV (id, prediction, scores ...); an embedding to a path that ends
  * in .npz as arrays x and ids, in .npy as x alone. */
@@ -137,8 +140,23 @@ FERRY_API ferry_status ferry_model_to_memory(ferry_ctx *ctx, const ferry_model *
 /** Read a model from n bytes, which are copied. FERRY_EDATA when they are damaged. */
 FERRY_API ferry_status ferry_model_from_memory(ferry_ctx *ctx, const char *bytes, int64_t n,
                                                const char *method, ferry_model **out);
-FERRY_API const char *ferry_model_method(const ferry_model *model);
-FERRY_API ferry_goal ferry_model_goal(const ferry_model *model);
+/** A model in numbers. The caller's: {.size = sizeof(ferry_model_info)}. */
+typedef struct ferry_model_info {
+    size_t size; /**< set by the caller */
+    const char *method;
+    ferry_goal goal;
+    int64_t views;   /**< of the target (ferry_model_view_at()) */
+    int64_t graphs;  /**< that a prediction can use (ferry_model_graph_at()) */
+    int64_t classes; /**< or labels, known so far (ferry_model_class_at()) */
+    int64_t columns; /**< of the first view */
+    const char *diagnostics; /**< of the fit as JSON text, nested; flat: ferry_model_diagnostic_at() */
+    int streams;     /**< 1: it can learn from a stream (ferry/stream.h) */
+    int watches;     /**< 1: seeing a row changes it even when the label never comes: a log has to keep such rows too */
+    int64_t votes;   /**< how many numbers ferry_model_see() leaves; the same for the life of a model */
+} ferry_model_info;
+
+/** Fill *info. Texts are lent by the model. */
+FERRY_API void ferry_model_get_info(const ferry_model *model, ferry_model_info *info);
 /** What a fit told about itself: numbers or texts by name (weights, traces, chosen parameters). */
 typedef struct ferry_diagnostic {
     size_t size;              /**< of this struct in the library that runs */
@@ -148,23 +166,19 @@ typedef struct ferry_diagnostic {
     const char *const *texts; /**< count; or NULL */
 } ferry_diagnostic;
 
-/** Diagnostics of the fit, in its order. Lent by the model. */
-FERRY_API int64_t ferry_model_diagnostic_count(const ferry_model *model);
+/** Diagnostic i of the fit, in its order; NULL past the last. Lent by the model. */
 FERRY_API const ferry_diagnostic *ferry_model_diagnostic_at(const ferry_model *model,
                                                             int64_t i);
-/** The same as JSON text, nested. Lent. */
-FERRY_API const char *ferry_model_diagnostics(const ferry_model *model);
-/** Read options under which the target's view `i` was read ("" when it did not come from a
- * file). Lent. */
-FERRY_API int64_t ferry_model_view_count(const ferry_model *model);
+/** Name of class or label i, of the target's view i; NULL past the last. Lent until the model learns: a stream may add
+ * classes, which come last. */
+FERRY_API const char *ferry_model_class_at(const ferry_model *model, int64_t i);
 FERRY_API const char *ferry_model_view_at(const ferry_model *model, int64_t i);
 /** Read a file as the view of that name: same format options, same vocabulary for text. */
 FERRY_API ferry_status ferry_model_read_view(ferry_ctx *ctx, const ferry_model *model,
                                              const char *view, const char *path,
                                              const ferry_opts *opts, ferry_data **out);
-/** Graphs that a prediction can use: instances that are to be predicted may be joined with
- * each other and with labelled instances from the fit. 0 when the method uses none. */
-FERRY_API int64_t ferry_model_graph_count(const ferry_model *model);
+/** Name of graph i that a prediction can use: instances that are to be predicted may be joined with each other and with
+ * labelled instances from the fit. NULL past the last. */
 FERRY_API const char *ferry_model_graph_at(const ferry_model *model, int64_t i);
 /**
  * Read a file of edges as the model's graph of that name into a domain that has its views.

@@ -14,7 +14,8 @@ typedef enum ferry_opt_type {
     FERRY_OPT_REAL,   /**< double */
     FERRY_OPT_BOOL,   /**< int; written yes or no */
     FERRY_OPT_CHOICE, /**< int, the place in choices */
-    FERRY_OPT_TEXT    /**< const char *; "" when not given */
+    FERRY_OPT_TEXT,   /**< const char *; "" when not given */
+    FERRY_OPT_FILE    /**< the same; in a task file relative to its folder */
 } ferry_opt_type;
 
 /** One line of an option table. */
@@ -32,9 +33,11 @@ typedef struct ferry_opt {
  * the library. */
 typedef struct ferry_opt_table ferry_opt_table;
 
-/** How many options a table has. */
-FERRY_API int64_t ferry_opt_count(const ferry_opt_table *table);
-/** Option i, 0 .. count - 1; NULL outside. */
+/** The options of a call: "read" (and write), "evaluate", "stream", "trial" and "train"
+ * (ferry_select()) or "fetch"; NULL for another name. Methods and generators have theirs in
+ * ferry_method_info and ferry_generator_info, servers in ferry_serve_options(). */
+FERRY_API const ferry_opt_table *ferry_options(const char *name);
+/** Option i, NULL past the last. */
 FERRY_API const ferry_opt *ferry_opt_at(const ferry_opt_table *table, int64_t i);
 
 /** A set of "key=value" settings. Opaque. */
@@ -52,8 +55,6 @@ FERRY_API ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const ch
                                       const char *value);
 /** Value of a key, or NULL. */
 FERRY_API const char *ferry_opts_get(const ferry_opts *opts, const char *key);
-/** How many are set; 0 for NULL. */
-FERRY_API int64_t ferry_opts_count(const ferry_opts *opts);
 /** Number i in the order set, NULL outside. Lent until the set changes. */
 FERRY_API const ferry_setting *ferry_opts_at(const ferry_opts *opts, int64_t i);
 FERRY_API void ferry_opts_free(ferry_opts *opts);

@@ -1,7 +1,7 @@
 /* Several processes, on one machine or on many, that work together: the ranks of an MPI job.
  *
  * Every rank joins. Rank 0 goes on as a program by itself would; the others serve it. Evaluations
- * (ferry_evaluate) and selections (ferry_select_trial, ferry_selector_train) of a task that was read from a
+ * (ferry_evaluate) and selections (ferry_select) of a task that was read from a
  * file are then shared: their independent fits go to whichever rank is free, and the outcome is, bit for bit,
  * that of one process. With the engine "mpi" evaluations and fits (ferry_fit) are shared otherwise: every rank has its own
  * rows, all work on one fit at a time, and the outcome is that of one process up to rounding. All other calls concern the
@@ -23,15 +23,12 @@ FERRY_API int ferry_ranks_launched(void);
  * this context. The context's threads become this rank's part of its machine's cores: those that it is bound
  * to, at most the machine's divided by the ranks there. FERRY_ENEEDS when there is no libferry_mpi.so, when
  * another MPI's launcher started the ranks, and on every rank when their versions differ.
+ * @param rank  which one this is, from 0; 0 where it is alone. Also when the call fails, as far as known
  */
-FERRY_API ferry_status ferry_ranks_join(ferry_ctx *ctx);
-/** This rank, 0 .. count - 1; 0 of 1 before joining. */
-FERRY_API int ferry_rank(const ferry_ctx *ctx);
-FERRY_API int ferry_rank_count(const ferry_ctx *ctx);
-/** All but rank 0: take part in what rank 0 does, until it leaves. */
+FERRY_API ferry_status ferry_ranks_join(ferry_ctx *ctx, int *rank);
+/** All but rank 0: take part in what rank 0 does, until it leaves. Freeing the context leaves, which ends MPI; when rank
+ * 0 does, the others may go. */
 FERRY_API ferry_status ferry_ranks_serve(ferry_ctx *ctx);
-/** Leave, which ends MPI; rank 0 lets the others go. ferry_ctx_free() does it too. NULL is fine. */
-FERRY_API void ferry_ranks_leave(ferry_ctx *ctx);
 
 #ifdef __cplusplus
 }

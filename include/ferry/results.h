@@ -1,7 +1,6 @@
 /* Results: every number of an evaluation, without parsing text.
  *
- * What is listed has a _count and an _at, here and in all other headers: _at takes 0 .. count - 1
- * and gives NULL outside. Structs are lent by the results and live as long as they do. Their first
+ * Structs are lent by the results and live as long as they do. Their first
  * field is their size in the library that runs: later versions add fields at the end, so a field is
  * there when its offset is below `size`. A number that is not known is NaN, a text NULL.
  *
@@ -38,6 +37,31 @@ typedef enum ferry_verdict {
  * judged". Never NULL. */
 FERRY_API const char *ferry_verdict_name(ferry_verdict verdict);
 
+/** What a way to predict learns from. */
+typedef enum ferry_uses {
+    FERRY_USES_TARGET_ONLY = 0, /**< no row of a source is seen */
+    FERRY_USES_POOLED = 1,      /**< an ordinary learner that also sees rows of sources */
+    FERRY_USES_SOURCE_ONLY = 2, /**< ... that sees no label of the target */
+    FERRY_USES_TRANSFER = 3,
+    FERRY_USES_CONTROL = 4 /**< never ranked as best, never recommended */
+} ferry_uses;
+
+/** "target only", "pooled", "source only", "transfer", "control". Never NULL. */
+FERRY_API const char *ferry_uses_name(ferry_uses uses);
+
+/** What is known of the target, in its order: n instances or rating pairs. Fields that do not
+ * belong to the goal are NULL. */
+typedef struct ferry_truth {
+    size_t size;
+    int64_t n;
+    int64_t k;                /**< classes or labels */
+    const char *const *names; /**< k */
+    const int32_t *cls;       /**< n: place in names, -1 where not known */
+    const double *value;      /**< n numbers or ratings, NaN where not known */
+    const uint8_t *set;       /**< n x k: 1 where the instance has the label */
+    const uint8_t *known;     /**< n: with sets, 1 where they are known */
+} ferry_truth;
+
 /** The evaluation as a whole. */
 typedef struct ferry_run_info {
     size_t size;
@@ -59,6 +83,7 @@ typedef struct ferry_run_info {
     double arriving;       /**< goal stream: share of the labels that came */
     int64_t delay;         /**< goal stream: ... so many rows later */
     double least; /**< the least difference that matters, in units of the first metric */
+    const ferry_truth *truth; /**< NULL when nothing is known, or the results were loaded */
 } ferry_run_info;
 
 /** One method of an evaluation. */
@@ -115,6 +140,8 @@ typedef struct ferry_result {
         needed_rows; /**< target rows with a label that would; both 0: no sensible number */
     int64_t needed_draws;  /**< not shown, weaker: draws of controls that were not made */
     double needed_seconds; /**< ... and about how long they take */
+    int unasked; /**< 1: the task names no methods, and this one does not fit it */
+    ferry_uses uses;
 } ferry_result;
 
 /** One metric of a method. */
@@ -128,44 +155,6 @@ typedef struct ferry_metric_runs {
     double std;
 } ferry_metric_runs;
 
-/** A method under a control: the same method and splits in worlds that keep everything but the
- * knowledge. Or with a source left out, which shows what that one gave. */
-typedef struct ferry_evidence {
-    size_t size;
-    const char *control; /**< such as "noise-source" */
-    const char *source;  /**< the one left out; NULL for a control */
-    const char *reason;  /**< why it did not run, or NULL */
-    int64_t draws;       /**< worlds */
-    int64_t repeats;     /**< splits, the first of the evaluation's */
-    const double
-        *runs; /**< draws x repeats of the first metric, draw after draw; or NULL */
-    int same;  /**< 1: the method's own predictions in every run */
-    double mean;
-    double gain;   /**< how much better the method itself is on these splits */
-    double excess; /**< in results of Ferry 0.2; else NaN */
-    double low;    /**< of a source left out: 95 % interval of gain */
-    double high;
-    double p;              /**< ... two-sided */
-    double p_holm;         /**< ... corrected for all that were left out */
-    ferry_verdict verdict; /**< ... what that one did */
-    int primary;           /**< 1: the control that the randomisation test is made with */
-    int64_t as_good;       /**< draws as good as the method itself */
-    int64_t as_bad;
-} ferry_evidence;
-
-/** What is known of the target, in its order: n instances or rating pairs. Fields that do not
- * belong to the goal are NULL. */
-typedef struct ferry_truth {
-    size_t size;
-    int64_t n;
-    int64_t k;                /**< classes or labels */
-    const char *const *names; /**< k */
-    const int32_t *cls;       /**< n: place in names, -1 where not known */
-    const double *value;      /**< n numbers or ratings, NaN where not known */
-    const uint8_t *set;       /**< n x k: 1 where the instance has the label */
-    const uint8_t *known;     /**< n: with sets, 1 where they are known */
-} ferry_truth;
-
 /** What a method predicted in one repeat. */
 typedef struct ferry_repeat_prediction {
     size_t size;
@@ -178,65 +167,93 @@ typedef struct ferry_repeat_prediction {
         *scored; /**< n: 1 where the truth was hidden from the method and counts */
 } ferry_repeat_prediction;
 
-/** Which method one would have taken in each repeat by what could be seen ("guard"). */
-typedef struct ferry_guard {
+/** A member of what is recommended. */
+typedef struct ferry_blend_member {
     size_t size;
-    const char *by; /**< "cross-validation" (on visible labels) or "label-free" */
+    const char *name; /**< of its result */
+    ferry_uses uses;
+    double weight; /**< all members' add up to 1 */
+} ferry_blend_member;
+
+/** Was the source worth it? */
+typedef enum ferry_worth {
+    FERRY_WORTH_UNKNOWN = 0, /**< there is none, or nothing to tell by */
+    FERRY_WORTH_IT = 1,      /**< better with it: the interval is above 0 */
+    FERRY_NOT_WORTH_IT = 2,  /**< worse, or no difference that matters */
+    FERRY_WORTH_OPEN = 3     /**< the labels do not decide */
+} ferry_worth;
+
+/** "unknown", "worth it", "not worth it", "open". Never NULL. */
+FERRY_API const char *ferry_worth_name(ferry_worth worth);
+
+/** What to deploy, how good it will be, whether the source was worth it. Two policies know visible labels alone: W may
+ * use every way, T those without a source. */
+typedef struct ferry_recommendation {
+    size_t size;
+    const char *head;   /**< the task in a line */
+    const char *use;    /**< what is recommended, as a phrase, */
+    const char *expect; /**< ... how good it will be, */
+    const char *source; /**< ... what the source is worth, */
+    const char *next;   /**< ... the command that fits it */
+    const char *remark; /**< what else must be known, or NULL */
+    int64_t members;    /**< of W in the first repeat, the heaviest first */
+    const ferry_blend_member *member;
+    int64_t without; /**< members of T */
+    const ferry_blend_member *member_without;
+    const char *metric; /**< what the numbers are of */
+    int larger_is_better;
+    int validated;  /**< 1: by cross-validation on visible labels; 0: by hidden ones */
+    int calibrated; /**< 0: intervals were not calibrated for this goal */
+    double level;   /**< of the intervals: 0.95 */
+    int64_t labels; /**< visible labels of the target */
+    double value;   /**< of W on new rows */
+    double low, high;
+    double value_without; /**< of T */
+    double low_without, high_without;
+    double worth; /**< W against T; positive is better, whatever the metric */
+    double worth_low, worth_high;
+    ferry_worth verdict;
+    double share;           /**< of the evidence that ways with a source have */
+    int64_t needed_repeats; /**< open: repeats that would decide; 0: not known */
     int64_t repeats;
-    const int64_t *chosen; /**< repeats: place of the result taken, -1: none */
-    const double *runs;    /**< repeats: its first metric */
-    double mean;
-    int64_t count;        /**< results */
-    const double *scores; /**< count: the guard's own score of each; NaN: none */
-    double trust;         /**< rank correlation of scores with the truth; NaN: too few */
-    const char *sentence;
-    const int64_t
-        *baseline; /**< repeats: the best baseline by the guard's scores, -1: none */
-    const int64_t *transfer; /**< repeats: ... the best transfer method */
-    int gate; /**< 1: the source passed the label-free gate of methods over a path */
-} ferry_guard;
+    const double *runs;         /**< repeats: metric of W; NULL when nothing is hidden */
+    const double *runs_without; /**< ... of T */
+} ferry_recommendation;
 
 /** The evaluation as a whole. Never NULL. */
 FERRY_API const ferry_run_info *ferry_results_info(const ferry_results *results);
-/** How many methods there are, with those that gave no numbers (see ferry_result.reason). */
-FERRY_API int64_t ferry_results_count(const ferry_results *results);
 /** Method i, in the order of the task; ferry_result.rank has the order by score. */
 FERRY_API const ferry_result *ferry_results_at(const ferry_results *results, int64_t i);
 /** The method of that name, or NULL. */
 FERRY_API const ferry_result *ferry_results_find(const ferry_results *results,
                                                  const char *name);
-/** What is known of the target; NULL when nothing is, or the results were loaded. */
-FERRY_API const ferry_truth *ferry_results_truth(const ferry_results *results);
-/** The guard's choices; NULL when none were asked for. */
-FERRY_API const ferry_guard *ferry_results_guard(const ferry_results *results);
+/** The answer; NULL when none was asked for, or none could be given. */
+FERRY_API const ferry_recommendation *ferry_results_answer(const ferry_results *results);
 
 /* Parts of a result. `result` is a pointer that ferry_results_at() or _find() lent, not a copy. */
 
-/** Metrics, the deciding one first; 0 when nothing is scored or the method gave no numbers. */
-FERRY_API int64_t ferry_result_metric_count(const ferry_result *result);
+/** Metrics, the deciding one first; NULL past the last. None when nothing is scored or the method gave no numbers. */
 FERRY_API const ferry_metric_runs *ferry_result_metric_at(const ferry_result *result,
                                                           int64_t i);
-/** Controls and sources left out: what the verdict stands on. */
-FERRY_API int64_t ferry_result_evidence_count(const ferry_result *result);
-FERRY_API const ferry_evidence *ferry_result_evidence_at(const ferry_result *result,
-                                                         int64_t i);
-/** Diagnostics of the last repeat's fit. */
-FERRY_API int64_t ferry_result_diagnostic_count(const ferry_result *result);
+/** Diagnostics of the last repeat's fit; NULL past the last. */
 FERRY_API const ferry_diagnostic *ferry_result_diagnostic_at(const ferry_result *result,
                                                              int64_t i);
 /** Predictions: of the first repeat, or of all with the setting "predictions: all", which keeps
- * scores as well. 0 for loaded results: their folder has them as CSV. */
-FERRY_API int64_t ferry_result_prediction_count(const ferry_result *result);
+ * scores as well; NULL past the last. None for loaded results: their folder has them as CSV. */
 FERRY_API const ferry_repeat_prediction *
 ferry_result_prediction_at(const ferry_result *result, int64_t i);
 
 /**
- * The results as a table for people, on one screen: methods with their verdicts, and the outcome in a
- * sentence.
+ * The results as text.
+ *
+ * @param format  NULL: for people on one screen, the answer and the methods that matter to it; "text": with all methods;
+ * "csv" has all digits, "markdown" and "latex" (with booktabs) what the table shows; "json": what results.json has
+ * (docs/evaluation.md describes it)
  * @param out  new string for ferry_string_free(); NULL when the call fails
+ * @return FERRY_EINVAL for another format
  */
 FERRY_API ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *results,
-                                           char **out);
+                                           const char *format, char **out);
 /**
  * What the table leaves out, for people: verdicts in words, what did not run and why, notes; or all
  * about one method.
@@ -245,19 +262,6 @@ FERRY_API ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *
  */
 FERRY_API ferry_status ferry_results_explain(ferry_ctx *ctx, const ferry_results *results,
                                              const char *method, char **out);
-/**
- * The table for other programs: "csv" has all digits, "markdown" and "latex" (with booktabs) what
- * ferry_results_table() shows.
- * @return FERRY_EINVAL for another format
- */
-FERRY_API ferry_status ferry_results_table_as(ferry_ctx *ctx, const ferry_results *results,
-                                              const char *format, char **out);
-/**
- * The results as JSON text: what results.json has (docs/evaluation.md describes it).
- * @param out  new string for ferry_string_free(); NULL when the call fails
- */
-FERRY_API ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *results,
-                                          char **out);
 /**
  * Write results.json, run.json (what is needed to run it again), predictions/NAME.csv (first
  * repeat) and report.html. They are made beside it and take its place as one: the folder has all of
@@ -276,16 +280,15 @@ FERRY_API ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *r
 FERRY_API ferry_status ferry_results_load(ferry_ctx *ctx, const char *dir,
                                           ferry_results **out);
 /**
- * Several evaluations in one table for people: of each method wins, ties and losses against each task's best
+ * Several evaluations in one table: of each method wins, ties and losses against each task's best
  * baseline, its mean rank with the critical difference, and its verdicts (docs/evaluation.md).
- * @param n    how many results
- * @param out  new string for ferry_string_free(); NULL when the call fails
+ * @param n       how many results
+ * @param format  NULL: for people; "json"
+ * @param out     new string for ferry_string_free(); NULL when the call fails
  */
 FERRY_API ferry_status ferry_summary_table(ferry_ctx *ctx, int64_t n,
-                                           const ferry_results *const *results, char **out);
-/** The same as JSON text. */
-FERRY_API ferry_status ferry_summary_json(ferry_ctx *ctx, int64_t n,
-                                          const ferry_results *const *results, char **out);
+                                           const ferry_results *const *results,
+                                           const char *format, char **out);
 /** Free results and all that they lent. NULL is fine. */
 FERRY_API void ferry_results_free(ferry_results *results);
 

@@ -24,7 +24,7 @@ FERRY_API const ferry_opt_table *ferry_serve_options(void);
  * @param out     new server for ferry_server_stop(); NULL when the call fails
  * @return FERRY_EINVAL for settings that do not go together, FERRY_EDATA for a model or a
  *         file of tokens that is wrong, FERRY_EIO when the address cannot be used,
- *         FERRY_ENEEDS when libmicrohttpd is not there
+ *         FERRY_ENEEDS when TLS is wanted and GnuTLS is not there
  */
 FERRY_API ferry_status ferry_server_start(ferry_ctx *ctx, const char *models,
                                           const ferry_opts *opts, ferry_server **out);

@@ -23,27 +23,12 @@ typedef struct ferry_row {
     const double *value;
 } ferry_row;
 
-/** 1 when the model's method can learn from a stream, else 0. */
-FERRY_API int ferry_model_streams(const ferry_model *model);
-/** 1 when seeing a row changes the model even when its label never comes: then a log of the
- * stream has to keep such rows too. */
-FERRY_API int ferry_model_watches(const ferry_model *model);
-/** Columns of the rows. */
-FERRY_API int64_t ferry_model_columns(const ferry_model *model);
-/** Classes known so far, and the name of number i (lent until the model learns). A stream
- * may add some; they come last and the numbers of the others stay. */
-FERRY_API int64_t ferry_model_class_count(const ferry_model *model);
-FERRY_API const char *ferry_model_class_at(const ferry_model *model, int64_t i);
-/** How many numbers ferry_model_see() leaves: its votes. The same for the life of a
- * model. */
-FERRY_API int64_t ferry_model_vote_count(const ferry_model *model);
-
 /**
  * Predict for one row of a stream.
  *
  * @param cls    number of the class, -1 when none is known yet
- * @param score  ferry_model_class_count() numbers, larger is likelier; may be NULL
- * @param votes   ferry_model_vote_count() numbers to be handed to ferry_model_learn() with the
+ * @param score  as many numbers as the model has classes, larger is likelier; may be NULL
+ * @param votes   ferry_model_info.votes numbers to be handed to ferry_model_learn() with the
  * row's label: what each part of the model said at this time; may be NULL
  * @return FERRY_EDATA for a row that does not fit the model, which then has not changed
  */
@@ -85,16 +70,13 @@ FERRY_API ferry_status ferry_model_learn_rows(ferry_ctx *ctx, ferry_model *model
 /** A model at work on a stream. Opaque. */
 typedef struct ferry_stream ferry_stream;
 
-/** The settings that ferry_stream_open() takes. */
-FERRY_API const ferry_opt_table *ferry_stream_options(void);
-
 /**
  * Begin or resume a stream. What the folder holds is brought back to the same bits: the
  * last snapshot, then the log after it.
  *
  * @param model  path of the model that the stream began with
  * @param dir    folder for the state, made when it is not there; one stream at a time
- * @param opts   settings of ferry_stream_options(); NULL: the defaults
+ * @param opts   settings of ferry_options("stream"); NULL: the defaults
  * @param out    new stream for ferry_stream_close(); NULL when the call fails
  * @return FERRY_EDATA when the folder belongs to another model or its log is damaged where
  *         something had been acknowledged (see ferry_stream_repair()), FERRY_ENEEDS when
@@ -127,13 +109,13 @@ FERRY_API ferry_status ferry_stream_repair(ferry_ctx *ctx, const char *model,
  * Take bytes of the input: whole lines, parts of lines, many lines. Stops after a line
  * when a commit is due.
  *
+ * @param bytes  n of them; NULL: the input has ended, the last line is taken even without its line end
+ *
  * @param used  how many bytes were taken; give the rest again after ferry_stream_commit()
  * @return FERRY_OK also for lines that are wrong: their answer says so
  */
 FERRY_API ferry_status ferry_stream_feed(ferry_ctx *ctx, ferry_stream *stream,
                                          const char *bytes, int64_t n, int64_t *used);
-/** The input has ended: take the last line even without its line end. */
-FERRY_API ferry_status ferry_stream_end(ferry_ctx *ctx, ferry_stream *stream);
 
 /** Seconds until the next commit is due: 0 is now; negative when no answer waits. */
 FERRY_API double ferry_stream_due(const ferry_stream *stream);
@@ -142,20 +124,14 @@ FERRY_API double ferry_stream_due(const ferry_stream *stream);
  * Make what was taken durable as the setting `sync` says, then lend its answers, one line
  * each.
  *
+ * @param wait     0, for input that keeps coming: does not wait for the disk. When a whole batch was taken it begins to
+ * make that durable, and lends the answers of the batch before
  * @param answers  text to be passed on; lent until the next call. When the call fails, the
  * answers of lines that may not have been kept are errors
  * @param n        its length in bytes
  */
-FERRY_API ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *stream,
+FERRY_API ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *stream, int wait,
                                            const char **answers, int64_t *n);
-
-/**
- * The same for input that keeps coming: does not wait for the disk. When a whole batch was
- * taken it begins to make that durable, and lends the answers of the batch before; else it
- * is ferry_stream_commit().
- */
-FERRY_API ferry_status ferry_stream_turn(ferry_ctx *ctx, ferry_stream *stream,
-                                         const char **answers, int64_t *n);
 
 /** Number of the last record: every instance and every label that was taken has one. */
 FERRY_API int64_t ferry_stream_seq(const ferry_stream *stream);
@@ -163,8 +139,6 @@ FERRY_API int64_t ferry_stream_seq(const ferry_stream *stream);
 /** End: a last snapshot of what was committed. Frees the stream in any case. Without this
  * call, or when it fails, nothing is lost either: the log has it. */
 FERRY_API ferry_status ferry_stream_close(ferry_ctx *ctx, ferry_stream *stream);
-/** Free a stream as it stands, without a snapshot. NULL is fine. */
-FERRY_API void ferry_stream_free(ferry_stream *stream);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,11 @@ FERRY_API ferry_status ferry_task_new(ferry_ctx *ctx, const char *name, ferry_go
 /** Give a domain to the task, which frees it from now on (also when the call fails). */
 FERRY_API ferry_status ferry_task_add_domain(ferry_ctx *ctx, ferry_task *task,
                                              ferry_domain *domain);
+/** Say which features a view of a domain has: those of a view of another domain, "DOMAIN.VIEW", or of
+ * none ("none"). No rule that links views (ferry_task_links()) overrules it. Domains come first. */
+FERRY_API ferry_status ferry_task_set_same_as(ferry_ctx *ctx, ferry_task *task,
+                                              const char *domain, const char *view,
+                                              const char *same_as);
 /** Add a method to compare. `as` is its name in the results; NULL makes one. Options are
  * copied. */
 FERRY_API ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *task,
@@ -43,9 +48,6 @@ FERRY_API ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *task,
 /** Settings of "evaluate:": repeats, seed, metrics (comma separated), ties. */
 FERRY_API ferry_status ferry_task_set_evaluate(ferry_ctx *ctx, ferry_task *task,
                                                const ferry_opts *opts);
-/** The table of those settings. */
-FERRY_API const ferry_opt_table *ferry_evaluate_options(void);
-
 /**
  * Read a task file and all the data it names.
  *
@@ -58,35 +60,32 @@ FERRY_API ferry_status ferry_task_load(ferry_ctx *ctx, const char *path,
 FERRY_API void ferry_task_free(ferry_task *task);
 
 FERRY_API const char *ferry_task_name(const ferry_task *task);
-FERRY_API ferry_goal ferry_task_goal(const ferry_task *task);
-FERRY_API int64_t ferry_task_domain_count(const ferry_task *task);
 FERRY_API const ferry_domain *ferry_task_domain_at(const ferry_task *task, int64_t i);
 /** Entries under methods: in their order; 0: all methods that serve the goal. */
-FERRY_API int64_t ferry_task_method_count(const ferry_task *task);
 /** Entry i, NULL outside. Lent until the task changes. */
 FERRY_API const ferry_task_method *ferry_task_method_at(const ferry_task *task, int64_t i);
-/** The seed of "evaluate:", or the context's where the task sets none. */
-FERRY_API ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task,
-                                       uint64_t *out);
 
 /** For ferry_task_visible(): the task with every label of the target. */
 #define FERRY_ALL_LABELS (-1)
 
 /**
  * The task as a method may see it in a repeat of an evaluation: target labels (ratings)
- * outside the sample that "labelled:" draws are hidden. The draw depends on the context's
- * seed and the repeat (from 0; FERRY_ALL_LABELS: nothing is hidden).
+ * outside the sample that "labelled:" draws are hidden. The draw depends on the seed (of
+ * "evaluate:", else the context's) and the repeat (from 0; FERRY_ALL_LABELS: nothing is hidden).
  * @param out  new task; the data itself is shared with `task`, not copied
  */
 FERRY_API ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task,
                                           int64_t repeat, ferry_task **out);
 
 /**
- * Which views of which domains are taken for the same features, and why: "bridge.a = source.x
- * by 60 feature names; ...". Empty where no two are.
- * @param out  new string for ferry_string_free()
+ * Which views of which domains are taken for the same features, and why.
+ * @param format  NULL: in words, "bridge.a = source.x by 60 feature names; ...", empty where no two are; "json": a list
+ * of {"domain", "view", "same_as": {"domain", "view"}, "by": "same_as", "name", "features" or "width", "columns": how
+ * many they share}
+ * @param out     new string for ferry_string_free()
  */
-FERRY_API ferry_status ferry_task_links(ferry_ctx *ctx, const ferry_task *task, char **out);
+FERRY_API ferry_status ferry_task_links(ferry_ctx *ctx, const ferry_task *task,
+                                        const char *format, char **out);
 
 #ifdef __cplusplus
 }

@@ -6,16 +6,19 @@
 
 The work is done by the C library; see docs/python.md.
 """
-from ._compare import Advice, Comparison, advise, compare, load_results, select
+from ._compare import Advice, Comparison, advise, answer, compare, load_results, select
 from ._data import Bridge, Domain, Source
 from ._io import datasets, doctor, fetch, load, read
-from ._lib import (FerryCancelled, FerryError, FerryIOError, FerryMemoryError, FerryNeedsError, FerryNumericError,
+from ._lib import (FerryCancelled, FerryError, FerryFileNotFoundError, FerryIOError, FerryMemoryError, FerryNeedsError, FerryNumericError,
                    FerryValueError, FerryWarning, __version__)
 from ._methods import *  # noqa: F401,F403
 from ._methods import __all__ as _estimators
+from ._links import Link
 from ._model import Model
+from ._pipeline import Step, TransferPipeline, make_transfer_pipeline, per_domain, shared, target_only
+from ._split import HiddenLabelSplit
 
-__all__ = ["Advice", "Comparison", "advise", "compare", "load_results", "select", "datasets", "doctor", "fetch", "load", "read", "Bridge", "Domain", "Source", "Model", "FerryCancelled", "FerryError", "FerryIOError", "FerryMemoryError",
+__all__ = ["Advice", "Comparison", "advise", "answer", "compare", "load_results", "select", "datasets", "doctor", "fetch", "load", "read", "Bridge", "Domain", "Source", "Link", "Model", "Step", "TransferPipeline", "make_transfer_pipeline", "per_domain", "shared", "target_only", "HiddenLabelSplit", "FerryCancelled", "FerryError", "FerryFileNotFoundError", "FerryIOError", "FerryMemoryError",
            "FerryNeedsError", "FerryNumericError", "FerryValueError", "FerryWarning", "__version__"] + _estimators
 
 

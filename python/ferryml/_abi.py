@@ -2,7 +2,7 @@
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int32,
                     c_int64, c_size_t, c_uint, c_uint8, c_uint64, c_void_p)
 
-VERSION = (0, 2)
+VERSION = (0, 3)
 FERRY_ALL_LABELS = -1
 
 # ferry_status
@@ -52,6 +52,7 @@ FERRY_OPT_REAL = 1
 FERRY_OPT_BOOL = 2
 FERRY_OPT_CHOICE = 3
 FERRY_OPT_TEXT = 4
+FERRY_OPT_FILE = 5
 
 # ferry_verdict
 FERRY_UNJUDGED = 0
@@ -63,6 +64,19 @@ FERRY_NOT_SHOWN = 5
 FERRY_UNUSED = 6
 FERRY_WEAKER = 7
 FERRY_EQUAL = 8
+
+# ferry_uses
+FERRY_USES_TARGET_ONLY = 0
+FERRY_USES_POOLED = 1
+FERRY_USES_SOURCE_ONLY = 2
+FERRY_USES_TRANSFER = 3
+FERRY_USES_CONTROL = 4
+
+# ferry_worth
+FERRY_WORTH_UNKNOWN = 0
+FERRY_WORTH_IT = 1
+FERRY_NOT_WORTH_IT = 2
+FERRY_WORTH_OPEN = 3
 
 # ferry_goal
 FERRY_CLASSIFY = 1
@@ -81,7 +95,7 @@ class ferry_sparse(Structure):
     pass
 
 
-class ferry_sparse32(Structure):
+class ferry_borrow(Structure):
     pass
 
 
@@ -113,14 +127,6 @@ class ferry_advice_domain(Structure):
     pass
 
 
-class ferry_metric_info(Structure):
-    pass
-
-
-class ferry_guard_choice(Structure):
-    pass
-
-
 class ferry_dataset(Structure):
     pass
 
@@ -141,6 +147,10 @@ class ferry_prediction(Structure):
     pass
 
 
+class ferry_model_info(Structure):
+    pass
+
+
 class ferry_diagnostic(Structure):
     pass
 
@@ -150,6 +160,10 @@ class ferry_opt(Structure):
 
 
 class ferry_setting(Structure):
+    pass
+
+
+class ferry_truth(Structure):
     pass
 
 
@@ -165,19 +179,15 @@ class ferry_metric_runs(Structure):
     pass
 
 
-class ferry_evidence(Structure):
-    pass
-
-
-class ferry_truth(Structure):
-    pass
-
-
 class ferry_repeat_prediction(Structure):
     pass
 
 
-class ferry_guard(Structure):
+class ferry_blend_member(Structure):
+    pass
+
+
+class ferry_recommendation(Structure):
     pass
 
 
@@ -214,14 +224,12 @@ ferry_sparse._fields_ = [
     ("start", c_void_p),
     ("index", c_void_p),
     ("value", c_void_p),
+    ("start32", c_void_p),
 ]
 
-ferry_sparse32._fields_ = [
-    ("rows", c_int64),
-    ("cols", c_int64),
-    ("start", c_void_p),
-    ("index", c_void_p),
-    ("value", c_void_p),
+ferry_borrow._fields_ = [
+    ("release", ferry_release_fn),
+    ("user", c_void_p),
 ]
 
 ferry_progress._fields_ = [
@@ -258,6 +266,7 @@ ferry_installation._fields_ = [
     ("cpu", c_char_p),
     ("n_problems", c_int64),
     ("problems", POINTER(c_char_p)),
+    ("json", c_char_p),
 ]
 
 ferry_format_info._fields_ = [
@@ -308,6 +317,7 @@ ferry_description._fields_ = [
     ("n_members", c_int64),
     ("members", POINTER(c_char_p)),
     ("member_types", POINTER(c_char_p)),
+    ("json", c_char_p),
 ]
 
 ferry_advice._fields_ = [
@@ -323,7 +333,8 @@ ferry_advice._fields_ = [
     ("power", c_double * 3),
     ("seconds_repeats", c_double),
     ("seconds_controls", c_double),
-    ("seconds_guard", c_double),
+    ("seconds_answer", c_double),
+    ("json", c_char_p),
 ]
 
 ferry_advice_method._fields_ = [
@@ -360,26 +371,6 @@ ferry_advice_domain._fields_ = [
     ("complexity", c_double),
 ]
 
-ferry_metric_info._fields_ = [
-    ("name", c_char_p),
-    ("help", c_char_p),
-    ("goals", c_uint),
-    ("larger_is_better", c_int),
-    ("mean_of_rows", c_int),
-]
-
-ferry_guard_choice._fields_ = [
-    ("size", c_size_t),
-    ("name", c_char_p),
-    ("method", c_char_p),
-    ("options", c_void_p),
-    ("score", c_double),
-    ("baseline", c_char_p),
-    ("baseline_score", c_double),
-    ("gate", c_int),
-    ("sentence", c_char_p),
-]
-
 ferry_dataset._fields_ = [
     ("name", c_char_p),
     ("summary", c_char_p),
@@ -402,6 +393,7 @@ ferry_method_info._fields_ = [
     ("goals", c_uint),
     ("needs", c_char_p),
     ("options", c_void_p),
+    ("asked", c_int),
 ]
 
 ferry_fit_info._fields_ = [
@@ -425,6 +417,20 @@ ferry_prediction._fields_ = [
     ("items", POINTER(c_char_p)),
     ("basis", c_void_p),
     ("group", c_void_p),
+]
+
+ferry_model_info._fields_ = [
+    ("size", c_size_t),
+    ("method", c_char_p),
+    ("goal", c_int),
+    ("views", c_int64),
+    ("graphs", c_int64),
+    ("classes", c_int64),
+    ("columns", c_int64),
+    ("diagnostics", c_char_p),
+    ("streams", c_int),
+    ("watches", c_int),
+    ("votes", c_int64),
 ]
 
 ferry_diagnostic._fields_ = [
@@ -451,6 +457,17 @@ ferry_setting._fields_ = [
     ("value", c_char_p),
 ]
 
+ferry_truth._fields_ = [
+    ("size", c_size_t),
+    ("n", c_int64),
+    ("k", c_int64),
+    ("names", POINTER(c_char_p)),
+    ("cls", c_void_p),
+    ("value", c_void_p),
+    ("set", c_void_p),
+    ("known", c_void_p),
+]
+
 ferry_run_info._fields_ = [
     ("size", c_size_t),
     ("version", c_char_p),
@@ -471,6 +488,7 @@ ferry_run_info._fields_ = [
     ("arriving", c_double),
     ("delay", c_int64),
     ("least", c_double),
+    ("truth", POINTER(ferry_truth)),
 ]
 
 ferry_result._fields_ = [
@@ -514,6 +532,8 @@ ferry_result._fields_ = [
     ("needed_rows", c_int64),
     ("needed_draws", c_int64),
     ("needed_seconds", c_double),
+    ("unasked", c_int),
+    ("uses", c_int),
 ]
 
 ferry_metric_runs._fields_ = [
@@ -526,39 +546,6 @@ ferry_metric_runs._fields_ = [
     ("std", c_double),
 ]
 
-ferry_evidence._fields_ = [
-    ("size", c_size_t),
-    ("control", c_char_p),
-    ("source", c_char_p),
-    ("reason", c_char_p),
-    ("draws", c_int64),
-    ("repeats", c_int64),
-    ("runs", c_void_p),
-    ("same", c_int),
-    ("mean", c_double),
-    ("gain", c_double),
-    ("excess", c_double),
-    ("low", c_double),
-    ("high", c_double),
-    ("p", c_double),
-    ("p_holm", c_double),
-    ("verdict", c_int),
-    ("primary", c_int),
-    ("as_good", c_int64),
-    ("as_bad", c_int64),
-]
-
-ferry_truth._fields_ = [
-    ("size", c_size_t),
-    ("n", c_int64),
-    ("k", c_int64),
-    ("names", POINTER(c_char_p)),
-    ("cls", c_void_p),
-    ("value", c_void_p),
-    ("set", c_void_p),
-    ("known", c_void_p),
-]
-
 ferry_repeat_prediction._fields_ = [
     ("size", c_size_t),
     ("repeat", c_int64),
@@ -567,20 +554,46 @@ ferry_repeat_prediction._fields_ = [
     ("scored", c_void_p),
 ]
 
-ferry_guard._fields_ = [
+ferry_blend_member._fields_ = [
     ("size", c_size_t),
-    ("by", c_char_p),
+    ("name", c_char_p),
+    ("uses", c_int),
+    ("weight", c_double),
+]
+
+ferry_recommendation._fields_ = [
+    ("size", c_size_t),
+    ("head", c_char_p),
+    ("use", c_char_p),
+    ("expect", c_char_p),
+    ("source", c_char_p),
+    ("next", c_char_p),
+    ("remark", c_char_p),
+    ("members", c_int64),
+    ("member", POINTER(ferry_blend_member)),
+    ("without", c_int64),
+    ("member_without", POINTER(ferry_blend_member)),
+    ("metric", c_char_p),
+    ("larger_is_better", c_int),
+    ("validated", c_int),
+    ("calibrated", c_int),
+    ("level", c_double),
+    ("labels", c_int64),
+    ("value", c_double),
+    ("low", c_double),
+    ("high", c_double),
+    ("value_without", c_double),
+    ("low_without", c_double),
+    ("high_without", c_double),
+    ("worth", c_double),
+    ("worth_low", c_double),
+    ("worth_high", c_double),
+    ("verdict", c_int),
+    ("share", c_double),
+    ("needed_repeats", c_int64),
     ("repeats", c_int64),
-    ("chosen", c_void_p),
     ("runs", c_void_p),
-    ("mean", c_double),
-    ("count", c_int64),
-    ("scores", c_void_p),
-    ("trust", c_double),
-    ("sentence", c_char_p),
-    ("baseline", c_void_p),
-    ("transfer", c_void_p),
-    ("gate", c_int),
+    ("runs_without", c_void_p),
 ]
 
 ferry_way._fields_ = [
@@ -601,6 +614,7 @@ ferry_way._fields_ = [
     ("probability", c_double),
     ("feature", c_double * 6),
     ("leaks", c_int64),
+    ("reason", c_char_p),
 ]
 
 ferry_row._fields_ = [
@@ -628,48 +642,27 @@ FUNCTIONS = {
     "ferry_ctx_new": (c_int, [POINTER(c_void_p)]),
     "ferry_ctx_free": (None, [c_void_p]),
     "ferry_message": (c_char_p, [c_void_p]),
-    "ferry_ctx_set_engine": (c_int, [c_void_p, c_char_p]),
-    "ferry_ctx_engine": (c_char_p, [c_void_p]),
-    "ferry_engine_count": (c_int64, []),
-    "ferry_engine_at": (c_char_p, [c_int64]),
-    "ferry_ctx_set_threads": (c_int, [c_void_p, c_int]),
-    "ferry_ctx_set_max_input": (c_int, [c_void_p, c_int64]),
-    "ferry_ctx_threads": (c_int, [c_void_p]),
-    "ferry_ctx_set_jobs": (c_int, [c_void_p, c_int]),
-    "ferry_ctx_jobs": (c_int, [c_void_p]),
-    "ferry_ctx_set_memory": (c_int, [c_void_p, c_int64]),
-    "ferry_ctx_memory": (c_int64, [c_void_p]),
-    "ferry_ctx_set_seed": (None, [c_void_p, c_uint64]),
-    "ferry_ctx_seed": (c_uint64, [c_void_p]),
+    "ferry_ctx_set": (c_int, [c_void_p, c_char_p, c_char_p]),
+    "ferry_ctx_get": (c_char_p, [c_void_p, c_char_p]),
     "ferry_ctx_set_log": (None, [c_void_p, ferry_log_fn, c_int, c_void_p]),
     "ferry_ctx_set_progress": (None, [c_void_p, ferry_progress_fn, c_void_p]),
-    "ferry_blas_core": (c_char_p, []),
-    "ferry_blas_core_wanted": (c_char_p, []),
+    "ferry_blas_core": (c_char_p, [POINTER(c_char_p)]),
     "ferry_doctor": (c_int, [c_void_p, POINTER(POINTER(ferry_installation))]),
-    "ferry_installation_json": (c_int, [c_void_p, POINTER(ferry_installation), POINTER(c_void_p)]),
     "ferry_installation_free": (None, [POINTER(ferry_installation)]),
-    "ferry_format_count": (c_int64, []),
     "ferry_format_at": (POINTER(ferry_format_info), [c_int64]),
-    "ferry_read_options": (c_void_p, []),
     "ferry_read": (c_int, [c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "ferry_write": (c_int, [c_void_p, c_void_p, c_char_p, c_void_p]),
     "ferry_data_describe": (c_int, [c_void_p, c_void_p, POINTER(POINTER(ferry_description))]),
-    "ferry_description_json": (c_int, [c_void_p, POINTER(ferry_description), POINTER(c_void_p)]),
     "ferry_description_free": (None, [POINTER(ferry_description)]),
     "ferry_data_free": (None, [c_void_p]),
     "ferry_domain_new": (c_int, [c_void_p, c_char_p, c_int, POINTER(c_void_p)]),
     "ferry_domain_free": (None, [c_void_p]),
     "ferry_domain_name": (c_char_p, [c_void_p]),
-    "ferry_domain_role": (c_int, [c_void_p]),
-    "ferry_domain_id_count": (c_int64, [c_void_p]),
     "ferry_domain_labels": (c_int64, [c_void_p]),
-    "ferry_domain_id_at": (c_char_p, [c_void_p, c_int64]),
     "ferry_domain_write": (c_int, [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p]),
-    "ferry_domain_add_dense": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(ferry_array), POINTER(c_char_p), POINTER(c_char_p)]),
-    "ferry_domain_add_sparse": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(ferry_sparse), POINTER(c_char_p), POINTER(c_char_p)]),
-    "ferry_domain_borrow_dense": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(ferry_array), POINTER(c_char_p), POINTER(c_char_p), ferry_release_fn, c_void_p]),
-    "ferry_domain_borrow_sparse": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(ferry_sparse), POINTER(c_char_p), POINTER(c_char_p), ferry_release_fn, c_void_p]),
-    "ferry_domain_borrow_sparse32": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(ferry_sparse32), POINTER(c_char_p), POINTER(c_char_p), ferry_release_fn, c_void_p]),
+    "ferry_domain_add_instances": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_char_p)]),
+    "ferry_domain_add_dense": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(ferry_array), POINTER(c_char_p), POINTER(c_char_p), POINTER(ferry_borrow)]),
+    "ferry_domain_add_sparse": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(ferry_sparse), POINTER(c_char_p), POINTER(c_char_p), POINTER(ferry_borrow)]),
     "ferry_domain_add_data": (c_int, [c_void_p, c_void_p, c_char_p, c_void_p]),
     "ferry_domain_add_graph": (c_int, [c_void_p, c_void_p, c_char_p, c_int64, POINTER(c_char_p), POINTER(c_char_p), c_void_p]),
     "ferry_domain_set_classes": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_char_p), POINTER(c_char_p)]),
@@ -677,36 +670,25 @@ FUNCTIONS = {
     "ferry_domain_set_labelsets": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_char_p), c_int64, POINTER(c_char_p), c_void_p]),
     "ferry_domain_set_ratings": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_char_p), POINTER(c_char_p), c_void_p]),
     "ferry_domain_set_labelled": (c_int, [c_void_p, c_void_p, c_char_p]),
-    "ferry_evaluate": (c_int, [c_void_p, c_void_p, POINTER(c_void_p)]),
-    "ferry_evaluate_kept": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
+    "ferry_evaluate": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
     "ferry_report_write": (c_int, [c_void_p, c_int64, POINTER(c_char_p), c_char_p]),
     "ferry_advise": (c_int, [c_void_p, c_void_p, POINTER(POINTER(ferry_advice))]),
-    "ferry_advice_method_count": (c_int64, [POINTER(ferry_advice)]),
     "ferry_advice_method_at": (POINTER(ferry_advice_method), [POINTER(ferry_advice), c_int64]),
-    "ferry_advice_domain_count": (c_int64, [POINTER(ferry_advice)]),
     "ferry_advice_domain_at": (POINTER(ferry_advice_domain), [POINTER(ferry_advice), c_int64]),
-    "ferry_advice_json": (c_int, [c_void_p, POINTER(ferry_advice), POINTER(c_void_p)]),
     "ferry_advice_free": (None, [POINTER(ferry_advice)]),
     "ferry_task_rerun": (c_int, [c_void_p, c_char_p, POINTER(c_void_p)]),
-    "ferry_guard_choose": (c_int, [c_void_p, c_void_p, POINTER(POINTER(ferry_guard_choice))]),
-    "ferry_guard_choice_free": (None, [POINTER(ferry_guard_choice)]),
-    "ferry_metric_count": (c_int64, []),
-    "ferry_metric_at": (POINTER(ferry_metric_info), [c_int64]),
+    "ferry_fit_answer": (c_int, [c_void_p, c_void_p, c_int, POINTER(c_void_p)]),
     "ferry_catalog_load": (c_int, [c_void_p, c_char_p, POINTER(c_void_p)]),
     "ferry_catalog_free": (None, [c_void_p]),
-    "ferry_catalog_count": (c_int64, [c_void_p]),
     "ferry_catalog_at": (POINTER(ferry_dataset), [c_void_p, c_int64]),
-    "ferry_fetch_options": (c_void_p, []),
     "ferry_fetch": (c_int, [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p]),
-    "ferry_generator_count": (c_int64, []),
     "ferry_generator_at": (POINTER(ferry_generator_info), [c_int64]),
     "ferry_generate": (c_int, [c_void_p, c_char_p, c_void_p, c_char_p]),
-    "ferry_method_count": (c_int64, []),
     "ferry_method_at": (POINTER(ferry_method_info), [c_int64]),
     "ferry_method_find": (POINTER(ferry_method_info), [c_char_p]),
-    "ferry_method_fits": (c_int, [c_void_p, c_char_p, c_void_p, c_void_p]),
     "ferry_fit": (c_int, [c_void_p, c_void_p, c_char_p, c_void_p, POINTER(c_void_p), POINTER(ferry_fit_info)]),
     "ferry_predict": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(POINTER(ferry_prediction))]),
+    "ferry_prediction_keep_blank": (None, [POINTER(ferry_prediction), c_void_p]),
     "ferry_prediction_free": (None, [POINTER(ferry_prediction)]),
     "ferry_prediction_write": (c_int, [c_void_p, POINTER(ferry_prediction), c_char_p]),
     "ferry_model_fold_in": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)]),
@@ -715,111 +697,72 @@ FUNCTIONS = {
     "ferry_model_load": (c_int, [c_void_p, c_char_p, c_char_p, POINTER(c_void_p)]),
     "ferry_model_to_memory": (c_int, [c_void_p, c_void_p, POINTER(c_void_p), c_void_p]),
     "ferry_model_from_memory": (c_int, [c_void_p, c_char_p, c_int64, c_char_p, POINTER(c_void_p)]),
-    "ferry_model_method": (c_char_p, [c_void_p]),
-    "ferry_model_goal": (c_int, [c_void_p]),
-    "ferry_model_diagnostic_count": (c_int64, [c_void_p]),
+    "ferry_model_get_info": (None, [c_void_p, POINTER(ferry_model_info)]),
     "ferry_model_diagnostic_at": (POINTER(ferry_diagnostic), [c_void_p, c_int64]),
-    "ferry_model_diagnostics": (c_char_p, [c_void_p]),
-    "ferry_model_view_count": (c_int64, [c_void_p]),
+    "ferry_model_class_at": (c_char_p, [c_void_p, c_int64]),
     "ferry_model_view_at": (c_char_p, [c_void_p, c_int64]),
     "ferry_model_read_view": (c_int, [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p, POINTER(c_void_p)]),
-    "ferry_model_graph_count": (c_int64, [c_void_p]),
     "ferry_model_graph_at": (c_char_p, [c_void_p, c_int64]),
     "ferry_model_read_graph": (c_int, [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p, c_void_p]),
     "ferry_model_free": (None, [c_void_p]),
-    "ferry_opt_count": (c_int64, [c_void_p]),
+    "ferry_options": (c_void_p, [c_char_p]),
     "ferry_opt_at": (POINTER(ferry_opt), [c_void_p, c_int64]),
     "ferry_opts_new": (c_int, [c_void_p, POINTER(c_void_p)]),
     "ferry_opts_set": (c_int, [c_void_p, c_void_p, c_char_p, c_char_p]),
     "ferry_opts_get": (c_char_p, [c_void_p, c_char_p]),
-    "ferry_opts_count": (c_int64, [c_void_p]),
     "ferry_opts_at": (POINTER(ferry_setting), [c_void_p, c_int64]),
     "ferry_opts_free": (None, [c_void_p]),
     "ferry_opt_range": (c_void_p, [POINTER(ferry_opt)]),
     "ferry_nearest": (c_char_p, [c_char_p, c_int64, POINTER(c_char_p)]),
     "ferry_ranks_launched": (c_int, []),
-    "ferry_ranks_join": (c_int, [c_void_p]),
-    "ferry_rank": (c_int, [c_void_p]),
-    "ferry_rank_count": (c_int, [c_void_p]),
+    "ferry_ranks_join": (c_int, [c_void_p, c_void_p]),
     "ferry_ranks_serve": (c_int, [c_void_p]),
-    "ferry_ranks_leave": (None, [c_void_p]),
     "ferry_verdict_name": (c_char_p, [c_int]),
+    "ferry_uses_name": (c_char_p, [c_int]),
+    "ferry_worth_name": (c_char_p, [c_int]),
     "ferry_results_info": (POINTER(ferry_run_info), [c_void_p]),
-    "ferry_results_count": (c_int64, [c_void_p]),
     "ferry_results_at": (POINTER(ferry_result), [c_void_p, c_int64]),
     "ferry_results_find": (POINTER(ferry_result), [c_void_p, c_char_p]),
-    "ferry_results_truth": (POINTER(ferry_truth), [c_void_p]),
-    "ferry_results_guard": (POINTER(ferry_guard), [c_void_p]),
-    "ferry_result_metric_count": (c_int64, [POINTER(ferry_result)]),
+    "ferry_results_answer": (POINTER(ferry_recommendation), [c_void_p]),
     "ferry_result_metric_at": (POINTER(ferry_metric_runs), [POINTER(ferry_result), c_int64]),
-    "ferry_result_evidence_count": (c_int64, [POINTER(ferry_result)]),
-    "ferry_result_evidence_at": (POINTER(ferry_evidence), [POINTER(ferry_result), c_int64]),
-    "ferry_result_diagnostic_count": (c_int64, [POINTER(ferry_result)]),
     "ferry_result_diagnostic_at": (POINTER(ferry_diagnostic), [POINTER(ferry_result), c_int64]),
-    "ferry_result_prediction_count": (c_int64, [POINTER(ferry_result)]),
     "ferry_result_prediction_at": (POINTER(ferry_repeat_prediction), [POINTER(ferry_result), c_int64]),
-    "ferry_results_table": (c_int, [c_void_p, c_void_p, POINTER(c_void_p)]),
+    "ferry_results_table": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
     "ferry_results_explain": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
-    "ferry_results_table_as": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
-    "ferry_results_json": (c_int, [c_void_p, c_void_p, POINTER(c_void_p)]),
     "ferry_results_save": (c_int, [c_void_p, c_void_p, c_char_p]),
     "ferry_results_load": (c_int, [c_void_p, c_char_p, POINTER(c_void_p)]),
-    "ferry_summary_table": (c_int, [c_void_p, c_int64, POINTER(c_void_p), POINTER(c_void_p)]),
-    "ferry_summary_json": (c_int, [c_void_p, c_int64, POINTER(c_void_p), POINTER(c_void_p)]),
+    "ferry_summary_table": (c_int, [c_void_p, c_int64, POINTER(c_void_p), c_char_p, POINTER(c_void_p)]),
     "ferry_results_free": (None, [c_void_p]),
-    "ferry_trial_options": (c_void_p, []),
-    "ferry_select_trial": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)]),
-    "ferry_select_options": (c_void_p, []),
-    "ferry_selector_train": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)]),
-    "ferry_selector_save": (c_int, [c_void_p, c_void_p, c_char_p]),
-    "ferry_selector_load": (c_int, [c_void_p, c_char_p, POINTER(c_void_p)]),
-    "ferry_selector_free": (None, [c_void_p]),
-    "ferry_select": (c_int, [c_void_p, c_void_p, c_void_p, c_int64, POINTER(c_void_p)]),
-    "ferry_selection_count": (c_int64, [c_void_p]),
+    "ferry_select": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(c_void_p)]),
     "ferry_selection_at": (POINTER(ferry_way), [c_void_p, c_int64]),
-    "ferry_selection_table": (c_int, [c_void_p, c_void_p, POINTER(c_void_p)]),
-    "ferry_selection_json": (c_int, [c_void_p, c_void_p, POINTER(c_void_p)]),
+    "ferry_selection_table": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
     "ferry_selection_free": (None, [c_void_p]),
     "ferry_serve_options": (c_void_p, []),
     "ferry_server_start": (c_int, [c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "ferry_server_address": (c_char_p, [c_void_p]),
     "ferry_server_reload": (None, [c_void_p]),
     "ferry_server_stop": (c_int, [c_void_p, c_void_p]),
-    "ferry_model_streams": (c_int, [c_void_p]),
-    "ferry_model_watches": (c_int, [c_void_p]),
-    "ferry_model_columns": (c_int64, [c_void_p]),
-    "ferry_model_class_count": (c_int64, [c_void_p]),
-    "ferry_model_class_at": (c_char_p, [c_void_p, c_int64]),
-    "ferry_model_vote_count": (c_int64, [c_void_p]),
     "ferry_model_see": (c_int, [c_void_p, c_void_p, POINTER(ferry_row), c_void_p, c_void_p, c_void_p]),
     "ferry_model_learn": (c_int, [c_void_p, c_void_p, POINTER(ferry_row), c_char_p, c_void_p]),
     "ferry_model_learn_rows": (c_int, [c_void_p, c_void_p, POINTER(ferry_array), c_int64, POINTER(c_char_p), c_void_p, c_void_p]),
-    "ferry_stream_options": (c_void_p, []),
     "ferry_stream_open": (c_int, [c_void_p, c_char_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "ferry_stream_repair": (c_int, [c_void_p, c_char_p, c_char_p, POINTER(ferry_repaired)]),
     "ferry_stream_feed": (c_int, [c_void_p, c_void_p, c_char_p, c_int64, c_void_p]),
-    "ferry_stream_end": (c_int, [c_void_p, c_void_p]),
     "ferry_stream_due": (c_double, [c_void_p]),
-    "ferry_stream_commit": (c_int, [c_void_p, c_void_p, POINTER(c_char_p), c_void_p]),
-    "ferry_stream_turn": (c_int, [c_void_p, c_void_p, POINTER(c_char_p), c_void_p]),
+    "ferry_stream_commit": (c_int, [c_void_p, c_void_p, c_int, POINTER(c_char_p), c_void_p]),
     "ferry_stream_seq": (c_int64, [c_void_p]),
     "ferry_stream_close": (c_int, [c_void_p, c_void_p]),
-    "ferry_stream_free": (None, [c_void_p]),
     "ferry_goal_name": (c_char_p, [c_int]),
     "ferry_task_new": (c_int, [c_void_p, c_char_p, c_int, POINTER(c_void_p)]),
     "ferry_task_add_domain": (c_int, [c_void_p, c_void_p, c_void_p]),
+    "ferry_task_set_same_as": (c_int, [c_void_p, c_void_p, c_char_p, c_char_p, c_char_p]),
     "ferry_task_add_method": (c_int, [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p]),
     "ferry_task_set_evaluate": (c_int, [c_void_p, c_void_p, c_void_p]),
-    "ferry_evaluate_options": (c_void_p, []),
     "ferry_task_load": (c_int, [c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "ferry_task_free": (None, [c_void_p]),
     "ferry_task_name": (c_char_p, [c_void_p]),
-    "ferry_task_goal": (c_int, [c_void_p]),
-    "ferry_task_domain_count": (c_int64, [c_void_p]),
     "ferry_task_domain_at": (c_void_p, [c_void_p, c_int64]),
-    "ferry_task_method_count": (c_int64, [c_void_p]),
     "ferry_task_method_at": (POINTER(ferry_task_method), [c_void_p, c_int64]),
-    "ferry_task_seed": (c_int, [c_void_p, c_void_p, c_void_p]),
     "ferry_task_visible": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_void_p)]),
-    "ferry_task_links": (c_int, [c_void_p, c_void_p, POINTER(c_void_p)]),
+    "ferry_task_links": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
 }

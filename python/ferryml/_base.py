@@ -1,5 +1,5 @@
 """What all estimators share. The classes themselves are in _methods.py, which generate.py writes."""
-import warnings
+import copy
 from ctypes import byref, c_void_p
 from typing import Dict, Optional
 
@@ -12,8 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _data
-from ._data import GOALS, Classes, Domain, as_domains, hidden, matrix, new_domain, plain, ratings_of
-from ._lib import FerryWarning, Handle, context, lib, text
+from ._data import GOALS, Classes, Domain, Known, as_domains, hidden, labels_of, matrix, new_domain, plain, ratings_of, recognised
+from ._lib import Handle, context, lib, text, warn
+from ._links import doubts, links_of, say
 from ._model import Model, Rows
 
 try:  # scikit-learn 1.6
@@ -22,8 +23,8 @@ except ImportError:
     _validate_data = None
 
 
-def new_task(ctx, goal, target, y, domains, unlabelled, classes, labelled=None):
-    """A task of the library: the sources in their order, then the target."""
+def new_task(ctx, goal, target, y, domains, unlabelled, classes, labelled=None, doubtful=True):
+    """A task of the library, the sources in their order, then the target; and which columns are the same in it."""
     pointer = c_void_p()
     ctx.call(lib.ferry_task_new, b"python", GOALS[goal], byref(pointer))
     task = Handle(pointer, lib.ferry_task_free)
@@ -38,14 +39,19 @@ def new_task(ctx, goal, target, y, domains, unlabelled, classes, labelled=None):
             lib.ferry_domain_free(domain)
             raise
     ctx.call(lib.ferry_task_add_domain, pointer, domain)
-    return task
+    if not domains or goal == "rate":
+        return task, []
+    everybody = [(name, d, d.role) for name, d in domains] + [(target.name or "target", target, "target")]
+    say(ctx, task, everybody)
+    links = links_of(ctx, task, everybody)
+    if doubtful:
+        doubts(everybody, links)
+    return task, links
 
 
 def _labels(y, goal, name):
     """Labels of a source, of the shape that the goal has."""
-    if hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+    y = labels_of(y)
     wanted = 2 if goal == "multilabel" else 1
     if y.ndim != wanted:
         raise ValueError(f"labels of {name}: expected {wanted} dimension{'s' * (wanted > 1)}, got {y.ndim}")
@@ -89,10 +95,17 @@ class FerryEstimator(BaseEstimator):
         kw = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "reset": reset}
         if hasattr(X, "__dataframe__") and not hasattr(X, "iloc"):
             X = _data._from_protocol(X)
+        if reset:
+            self._categories = _data.categories(X) if hasattr(X, "iloc") else {}
+        values = self.__dict__.get("_categories")
+        if values and hasattr(X, "iloc") and set(values) <= set(X.columns):  # else the names are wrong: scikit-learn says so
+            X = _data.coded(X, values)
         if _validate_data is not None:
             X = _validate_data(self, X, ensure_all_finite="allow-nan", **kw)
         else:
             X = self._validate_data(X, force_all_finite="allow-nan", **kw)
+        if values:
+            return _data.expanded(X, self.feature_names_in_, values)
         return matrix(X)[0], getattr(self, "feature_names_in_", None)
 
     def _seed(self):
@@ -130,20 +143,26 @@ class FerryEstimator(BaseEstimator):
         x, names = self._check(X, reset=True)
         return _Lent(x, names)
 
-    def _learn(self, goal, target, y, sources, classes):
+    def _domains(self, sources):
+        """Pairs of name and domain: what fit() was given as sources, else the parameter."""
+        return as_domains(self.sources if sources is None else sources)
+
+    def _learn(self, goal, target, y, domains, classes):
         """The fit itself."""
-        domains = as_domains(self.sources if sources is None else sources)
         method, options = self._method, self._settings()
         if self._fallback and not any(d.role == "source" for _, d in domains):
-            warnings.warn(f"{type(self).__name__} has no sources to learn from: fitting {self._fallback[goal]} on the target "
-                          "alone", FerryWarning, stacklevel=3)
+            warn(f"{type(self).__name__} has no sources to learn from: fitting {self._fallback[goal]} on the target alone")
             method, domains = self._fallback[goal], []
             options = {"d": max(1, min(10, self.n_features_in_, target.n - 1))} if method == "pca-joined" else {}
         ctx = context(self._seed(), self._threads())
-        task = new_task(ctx, goal, target, y, domains, self.unlabelled, classes)
+        task, self.links_ = new_task(ctx, goal, target, y, domains, self.unlabelled, classes)
         self.model_, info = Model.fit(ctx, task, method, options, self.verbose)
+        risk = self.model_.diagnostics.get("risk")
+        if risk:
+            warn(f"{type(self).__name__}: {risk}")
         self.n_iter_ = max(1, int(info.iters))
         self.objective_ = float(info.objective)
+        self._known = None if isinstance(target, _Lent) or target.ratings is not None or target._rows()[0] is not None else Known(target)
         return self
 
     def _is_plain(self, X):
@@ -157,7 +176,10 @@ class FerryEstimator(BaseEstimator):
         if self._is_plain(X):
             return self.model_.predict(X, None, self._threads())
         if isinstance(X, Domain):
-            return self.model_.predict(X, threads=self._threads())
+            known, doubt = recognised(self.__dict__.get("_known"), X)
+            if doubt:
+                warn(doubt)
+            return self.model_.predict(X, threads=self._threads(), known=known)
         x, names = self._check(X, reset=False)
         return self.model_.predict(x, names, self._threads())
 
@@ -230,7 +252,11 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         -------
         self
         """
-        domains = as_domains(self.sources if sources is None else sources)
+        return self._fit(X, y, sources)
+
+    def _fit(self, X, y, sources, announced=None):
+        """fit(), and that there are further classes."""
+        domains = self._domains(sources)
         if y is None and not domains:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         target = self._target(X)
@@ -247,13 +273,14 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
             m = y.shape[1] if y is not None else max(np.shape(d.y)[1] for _, d in domains if d.y is not None)
             classes = Classes(np.arange(m))
         else:
-            classes = Classes.of(self._known_labels(y, domains, "the target"))
+            found = self._known_labels(y, domains, "the target")
+            classes = Classes.of(found + ([] if announced is None else [plain(labels_of(announced))]))
             if len(classes.values) < 2 and not domains:
                 raise ValueError(f"{type(self).__name__} needs at least 2 classes in y, got {len(classes.values)} class")
             if "classify" not in self._goals:  # one of several labels is a set of one label
                 self._single, goal = True, "multilabel"
                 y, domains = self._as_sets(y, domains, classes)
-        self._learn(goal, target, y, [d for _, d in domains], classes)
+        self._learn(goal, target, y, domains, classes)
         self.classes_, self._kept = classes.values, classes
         self.multilabel_ = goal == "multilabel" and not self._single
         return self
@@ -263,20 +290,19 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
             values = _labels(values, "classify", "y")
             known = ~hidden(values, self.unlabelled)
             on = np.full((len(values), len(classes.values)), np.nan)
-            on[known] = plain(values[known])[:, None] == classes.values[None, :]
+            on[known] = classes.find(plain(values[known]))[:, None] == np.arange(len(classes.values))
             return on
 
         out = []
         for name, d in domains:
-            d2 = type(d)(d.X, None if d.y is None else sets(d.y), views=d.views, graphs=d.graphs, ids=d.ids, name=name)
+            d2 = copy.copy(d)
+            d2.y = None if d.y is None else sets(d.y)
             out.append((name, d2))
         return (None if y is None else sets(y)), out
 
     def _targets(self, y):
         """y as an array, and the goal that it means."""
-        if hasattr(y, "toarray"):
-            y = y.toarray()
-        y = y if hasattr(y, "iloc") else np.asarray(y)
+        y = labels_of(y)
         shape = y.shape
         if len(shape) == 2 and shape[1] > 1:
             y = np.asarray(y, dtype=np.float64)
@@ -307,7 +333,7 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         columns = self._columns(p)
         if p.score is None:
             raise ValueError(f"{type(self).__name__} gives no scores")
-        if (columns == np.arange(p.k)).all() and len(columns) == p.k:
+        if len(columns) == p.k and (columns == np.arange(p.k)).all():
             return p, p.score
         out = np.full((p.n, len(columns)), -np.inf)
         out[:, columns >= 0] = p.score[:, columns[columns >= 0]]
@@ -355,16 +381,6 @@ class _Proba:
         return score
 
 
-def _searched(classes, y):
-    """np.searchsorted(), for a few numbers by comparing with each of them: it does so without branches."""
-    if len(classes) > 8 or classes.dtype.kind not in "iuf" or y.dtype.kind not in "iuf":
-        return np.searchsorted(classes, y)
-    at = np.zeros(len(y), dtype=np.int32)
-    for c in classes:
-        at += y > c
-    return at
-
-
 class _Stream:
     """Methods that keep learning from a stream."""
 
@@ -379,12 +395,30 @@ class _Stream:
         return self._rows
 
     def partial_fit(self, X, y, classes=None, *, sources=None):
-        """Keep learning, row by row. The first call is a fit; new classes may appear later."""
+        """Keep learning, row by row. The first call is a fit; new classes may appear later.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame
+            Rows of the target.
+        y : array-like
+            Their classes; NaN or None where not known.
+        classes : array-like, optional
+            Classes that there will be: classes_ has them from this call on, whether a row has shown them or not.
+        sources : list of Source and Bridge, optional
+            Of the first call: what else to learn from; default: the parameter `sources`.
+
+        Returns
+        -------
+        self
+        """
         if not hasattr(self, "model_"):
-            return self.fit(X, y, sources=sources)
+            return self._fit(X, y, sources, classes)
+        if classes is not None:
+            self._places(plain(labels_of(classes)))
         x = X if self._is_plain(X) else self._check(X, reset=False)[0]
         if type(y) is not np.ndarray or y.ndim != 1:
-            y = column_or_1d(y, warn=True)
+            y = column_or_1d(labels_of(y), warn=True)
         if len(y) != x.shape[0]:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{x.shape[0]}, {len(y)}]")
         known = ~hidden(y, self.unlabelled)
@@ -405,19 +439,26 @@ class _Stream:
 
     def _places(self, y):
         """Where labels stand in classes_, which gets those that are new."""
-        at = _searched(self.classes_, y)
-        if len(y) and (not len(self.classes_) or (self.classes_[np.minimum(at, len(self.classes_) - 1)] != y).any()):
-            self._kept = Classes(np.union1d(self.classes_, y))
+        table = self._table()
+        at = table.find(y)
+        if (at < 0).any():
+            self._kept = table.with_more(y[at < 0])
             self.classes_ = self._kept.values
-            at = _searched(self.classes_, y)
+            at = self._kept.find(y)
         return at
 
     def _row(self, x):
         if isinstance(x, dict):
-            names = getattr(self, "feature_names_in_", None)
+            names, values = getattr(self, "feature_names_in_", None), self.__dict__.get("_categories") or {}
+            if values:
+                names = _data.expanded(np.empty((0, len(names))), names, values)[1]
             place = {n: j for j, n in enumerate(names)} if names is not None else None
             row = np.zeros(self._stream().columns)
             for key, value in x.items():
+                if key in values:
+                    if value not in values[key]:
+                        continue  # as a missing one
+                    key, value = f"{key}={_data.class_text(value)}", 1.0
                 j = place.get(key) if place is not None else key
                 if j is None or not 0 <= j < len(row):
                     raise ValueError(f"there is no feature {key!r}")
@@ -437,7 +478,7 @@ class _Stream:
         if at is not None and table.values[at] == y:
             label = table.texts[at]
         else:
-            at = self._places(np.array([y]))[0]
+            at = self._places(plain(np.array([y], dtype=object)))[0]
             label = self._table().texts[at]
         rows.learn(row, label)
         return self
@@ -477,14 +518,15 @@ class FerryRegressor(RegressorMixin, FerryEstimator):
         -------
         self
         """
-        if y is None and not as_domains(self.sources if sources is None else sources):
+        domains = self._domains(sources)
+        if y is None and not domains:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         target = self._target(X)
         if y is not None:
-            y = _real(column_or_1d(y, warn=True))
+            y = _real(column_or_1d(labels_of(y), warn=True))
             if target.n is not None and len(y) != target.n:
                 raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(y)}]")
-        return self._learn("regress", target, y, sources, None)
+        return self._learn("regress", target, y, domains, None)
 
     def predict(self, X):
         """Numbers for rows."""
@@ -523,17 +565,17 @@ class FerryTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FerryE
         target = self._target(X)
         if target.n == 1:
             raise ValueError("Found array with 1 sample(s) while a minimum of 2 is required")
-        domains = as_domains(self.sources if sources is None else sources)
+        domains = self._domains(sources)
         classes = None
         if y is not None:
-            y = column_or_1d(y, warn=False)
+            y = column_or_1d(labels_of(y), warn=False)
             if target.n is not None and len(y) != target.n:
                 raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(y)}]")
             if y.dtype.kind == "f" and type_of_target(plain(y[~hidden(y)])) == "continuous":
                 y = None  # numbers are no classes: they do not help an embedding
         if y is not None or any(d.y is not None for _, d in domains):
             classes = Classes.of(self._known_labels(y, domains, "the target"))
-        self._learn("embed", target, y, sources, classes)
+        self._learn("embed", target, y, domains, classes)
         self._n_features_out = self._predict(X).k
         return self
 
@@ -567,10 +609,11 @@ class FerryRater(RegressorMixin, FerryEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         users, items, _ = ratings_of(X)
-        y = _real(column_or_1d(y, warn=True))
+        y = _real(column_or_1d(labels_of(y), warn=True))
         if len(y) != len(users):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(users)}, {len(y)}]")
-        return self._learn("rate", Domain(ratings=(users, items, y)), None, sources, None)
+        self._id_types = _data.id_types(X)
+        return self._learn("rate", Domain(ratings=(users, items, y)), None, self._domains(sources), None)
 
     def predict(self, X):
         """Ratings of pairs. New users and items get average ratings."""
@@ -595,15 +638,18 @@ class FerryRater(RegressorMixin, FerryEstimator):
         Returns
         -------
         dict
-            For each user the list of (item, rating), ids as text.
+            For each user the list of (item, rating). Users are called as they were asked for, items (and users, where all
+            are asked for) as at the fit; text in a model that was loaded from a file.
         """
         check_is_fitted(self, "model_")
-        if users is not None:
-            users = [_data.class_text(u) for u in users]
-        p = self.model_.recommend(users, n, rated)
-        out = {u: [] for u in users or ()}
+        users = None if users is None else users.tolist() if hasattr(users, "tolist") else list(users)
+        asked = {_data.class_text(u): u for u in users or ()}
+        p = self.model_.recommend(None if users is None else list(asked), n, rated)
+        user_type, item_type = self.__dict__.get("_id_types", (str, str))
+        out = {u: [] for u in asked.values()}
         for user, item, value in zip(p.users, p.items, p.value.tolist()):
-            out.setdefault(user, []).append((item, value))
+            user = asked[user] if user in asked else _data.as_id(user_type, user)
+            out.setdefault(user, []).append((_data.as_id(item_type, item), value))
         return out
 
     def fold_in(self, X, y):

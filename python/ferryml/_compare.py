@@ -13,8 +13,9 @@ from sklearn.utils.multiclass import type_of_target
 
 from . import _abi
 from ._base import FerryEstimator, _labels, _real, new_task
-from ._data import GOALS, Classes, Domain, as_domains, class_text, hidden, matrix, plain, ratings_of
-from ._lib import FerryError, Handle, context, lib, new_text, numbers, text, xgboost
+from ._data import GOALS, Classes, Domain, as_domains, hidden, labels_of, matrix, plain, ratings_of
+from ._lib import FerryError, FerryNeedsError, Handle, context, in_python, lib, listed, new_text, numbers, text, there
+from ._pipeline import TransferPipeline
 
 VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(9)}
 KINDS = {_abi.FERRY_KIND_BASELINE: "baseline", _abi.FERRY_KIND_TRANSFER: "transfer", _abi.FERRY_KIND_CONTROL: "control"}
@@ -40,7 +41,7 @@ def _goal_of(y, given):
         return given
     if hasattr(y, "toarray") or np.ndim(y) == 2:
         return "multilabel"
-    y = np.asarray(y)
+    y = labels_of(y)
     known = plain(y[~hidden(y)])
     return "regress" if type_of_target(known) in ("continuous",) else "classify"
 
@@ -82,8 +83,8 @@ class _Task:
             self.classes = Classes(np.arange(self.y.shape[1]))
         elif self.goal == "regress":
             self.y = _real(_labels(y, "regress", "the target"))
-        self.handle = new_task(ctx, self.goal, target, None if self.goal == "rate" else self.y, domains, None, self.classes,
-                               labelled=self._labelled(labelled, folder))
+        self.handle, self.links = new_task(ctx, self.goal, target, None if self.goal == "rate" else self.y, domains, None, self.classes,
+                                           labelled=self._labelled(labelled, folder))
 
     def _labelled(self, labelled, folder):
         """The library's word for it, None: everything; one pre-made split becomes a file of ids."""
@@ -121,8 +122,36 @@ def _add_methods(ctx, task, methods):
             ctx.call(lib.ferry_task_add_method, task.pointer, method.encode(), name and name.encode(), opts)
 
 
+def answer(X, y, *, sources=None, **settings):
+    """What to use, how good it will be, and what the sources are worth, from all labels that are known.
+
+    Nothing is hidden: the numbers come from cross-validation on the labels that y has; NaN or None in y is what is to be
+    predicted. `ferry answer` says the same of files.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, data frame or Domain
+        The target.
+    y : array-like
+        Its labels, as far as they are known.
+    sources : list of Source and Bridge
+        What to learn from.
+    **settings
+        As those of compare(): methods, goal, metrics, controls, random_state, n_jobs, verbose.
+
+    Returns
+    -------
+    dict
+        `answer` of results.json: ``use``, ``expect`` and ``source`` are its three lines, ``members`` the methods with their
+        weights, ``value``, ``low`` and ``high`` what to expect, ``worth`` with ``worth_low`` and ``worth_high`` the source.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="(?s).*labels are visible to the methods.*")  # that is what was asked for
+        return compare(X, y, sources=sources, labelled=1.0, **settings).answer
+
+
 def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, goal=None, metrics=None, controls="quick",
-            guard=False, random_state=None, n_jobs=None, verbose=False):
+            answer=True, guard=False, random_state=None, n_jobs=None, verbose=False):
     """Compare methods on the same splits, and say whether transfer helps.
 
     In each repeat some labels of the target are shown and the others hidden; every method learns from what is visible and
@@ -139,7 +168,8 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
     methods : list, optional
         Names of methods, pairs (name, options), estimators of ferryml, and any estimator of scikit-learn, which learns
         from the visible rows of the target alone and counts as a baseline: ``("forest", RandomForestClassifier())``.
-        None: all methods that serve the goal.
+        None: all methods that serve the goal. One that fails is skipped (Comparison.skipped says why); where all fail,
+        FerryNeedsError has the reasons.
     repeats : int
         How many splits.
     labelled : float, int, str, dict, or array
@@ -151,8 +181,10 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
         The first decides.
     controls : {"quick", "full", "none"}
         How thoroughly it is checked that it is the source that helps.
+    answer : bool
+        Also say what to use, what to expect of it and what the source is worth: ``Comparison.answer``.
     guard : bool
-        Also choose a method in every repeat by the visible labels alone.
+        Does nothing; older programs set it.
     random_state : int, optional
         Seed of every random choice; None: 1, as the command.
     n_jobs : int, optional
@@ -165,10 +197,9 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
     -------
     Comparison
     """
-    xgboost()
     ctx = context(random_state)
     premade = not (isinstance(labelled, (str, int, float, dict, np.integer, np.floating)) or labelled is None)
-    settings = {"repeats": 1 if premade else repeats, "controls": controls, "guard": guard, "predictions": "all"}
+    settings = {"repeats": 1 if premade else repeats, "controls": controls, "answer": "yes" if answer else "no", "predictions": "all"}
     if metrics is not None:
         settings["metrics"] = list(metrics) if not isinstance(metrics, str) else metrics
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
@@ -176,40 +207,48 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
         others = [m for m in methods or () if _foreign(m)]
         if others and task.goal not in ("classify", "regress", "multilabel"):
             raise ValueError(f"estimators of scikit-learn cannot be compared on goal {task.goal}")
-        for name, path in _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
+        failed = {}
+        for name, path, why in _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
+            if why is not None:
+                failed[name] = why
+                continue
             with ctx.options({"file": path, "baseline": True}) as opts:
                 ctx.call(lib.ferry_task_add_method, task.handle.pointer, b"predictions", name.encode(), opts)
         own, kept = list(_own(methods)), None
+        if not own and failed and len(failed) == len(others):
+            raise FerryNeedsError("no method could run: " + "; ".join(f"{n}: {why}" for n, why in failed.items()))
         if _elsewhere():
             if methods is None:
                 own = _defaults(ctx, task)
             kept = os.path.join(folder, "kept")
-            _spread((X, y, sources, goal, labelled), settings, own, len(others), random_state, n_jobs, kept)
+            _spread((X, y, sources, goal, labelled), settings, own, len(others) - len(failed), random_state, n_jobs, kept)
         _add_methods(ctx, task.handle, own)
-        return Comparison(_evaluate(ctx, task.handle, settings, n_jobs, verbose, kept))
+        out = Comparison(_evaluate(ctx, task.handle, settings, n_jobs, verbose, kept))
+        out.skipped.update(failed)
+        return out
 
 
 def _foreign(m):
     m = m[1] if isinstance(m, tuple) and len(m) == 2 else m
     m = m() if isinstance(m, type) else m
+    if isinstance(m, TransferPipeline):
+        raise ValueError("compare() cannot judge a TransferPipeline: it would count as a baseline, though it learns from sources. Give it data "
+                         "that is transformed already, and the estimator")
     return hasattr(m, "fit") and not isinstance(m, FerryEstimator)
 
 
 def _evaluate(ctx, task, settings, n_jobs, verbose, kept=None):
     with ctx.options(settings) as opts:
         ctx.call(lib.ferry_task_set_evaluate, task.pointer, opts)
-    ctx.call(lib.ferry_ctx_set_jobs, 0 if n_jobs is None or n_jobs < 0 else n_jobs)
+    ctx.call(lib.ferry_ctx_set, b"jobs", b"%d" % (0 if n_jobs is None or n_jobs < 0 else n_jobs))
     out = c_void_p()
     try:
-        if kept is None:
-            ctx.long(lib.ferry_evaluate, task.pointer, byref(out), verbose=verbose)
-        else:
-            ctx.long(lib.ferry_evaluate_kept, task.pointer, os.fsencode(kept), byref(out), verbose=verbose)
+        ctx.long(lib.ferry_evaluate, task.pointer, None if kept is None else os.fsencode(kept), byref(out), verbose=verbose)
     except BaseException:
         lib.ferry_results_free(out)  # of a cancelled evaluation there are some
         raise
     finally:
-        lib.ferry_ctx_set_jobs(ctx.handle, 0)
+        lib.ferry_ctx_set(ctx.handle, b"jobs", b"0")
     return Handle(out, lib.ferry_results_free)
 
 
@@ -226,25 +265,25 @@ def _defaults(ctx, task):
     """What an evaluation without names would run, as _own() gives it."""
     out = []
     for m in _advice(ctx, task, False)["methods"]:
-        method, _, train = m["name"].partition(" train=")
-        out.append((m["name"], method, {"train": train} if train else {}))
+        train = "both" if m["name"].endswith("+source") else "source" if m["name"].endswith("-source") else None
+        out.append((m["name"], m["name"][:-7] if train else m["name"], {"train": train} if train else {}))
     return out
 
 
 def _spread(what, settings, own, before, seed, n_jobs, kept):
     """Let joblib's workers do the fits of an evaluation: first each method's, then those of each transfer method with made-up
-    sources. What they did comes back as the files that ferry_evaluate_kept() takes up; a fit that is not among them (it was
+    sources. What they did comes back as the files that ferry_evaluate() takes up; a fit that is not among them (it was
     shorter than a file is worth) it does itself. Methods count from `before`."""
     from joblib import Parallel, delayed
     os.makedirs(kept)
-    first = {**settings, "controls": "none", "guard": False}
+    first = {**settings, "controls": "none", "answer": "no"}
     files = Parallel(n_jobs=n_jobs)(delayed(_fits)(what, first, [m], {}, seed) for m in own)
     kinds = [lib.ferry_method_find(m[1].encode()) for m in own]
     bases = [i for i, k in enumerate(kinds) if k and k.contents.kind != _abi.FERRY_KIND_TRANSFER]
     tested = [i for i, k in enumerate(kinds) if k and k.contents.kind == _abi.FERRY_KIND_TRANSFER and settings["controls"] != "none"]
     # the method itself comes last, behind those that it is compared with
     known = ({f"{at}{tail}": data for at, j in enumerate(bases + [i]) for tail, data in files[j].items()} for i in tested)
-    more = Parallel(n_jobs=n_jobs)(delayed(_fits)(what, {**settings, "guard": False}, [own[j] for j in bases + [i]], k, seed)
+    more = Parallel(n_jobs=n_jobs)(delayed(_fits)(what, {**settings, "answer": "no"}, [own[j] for j in bases + [i]], k, seed)
                                    for i, k in zip(tested, known))
     for i, found in list(enumerate(files)) + list(zip(tested, more)):
         for tail, data in found.items():
@@ -254,7 +293,6 @@ def _spread(what, settings, own, before, seed, n_jobs, kept):
 
 def _fits(what, settings, methods, files, seed):
     """In a worker: the files that an evaluation leaves for the last of these methods, by their names without its number."""
-    xgboost()
     ctx, number = context(seed), str(len(methods) - 1)
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
         kept = os.path.join(folder, "kept")
@@ -262,10 +300,10 @@ def _fits(what, settings, methods, files, seed):
         for name, data in files.items():
             with open(os.path.join(kept, name), "wb") as f:
                 f.write(data)
-        task = _Task(ctx, *what, folder)
-        _add_methods(ctx, task.handle, methods)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # whoever evaluates all of them will tell
+            task = _Task(ctx, *what, folder)
+            _add_methods(ctx, task.handle, methods)
             try:
                 _evaluate(ctx, task.handle, settings, None, False, kept)
             except FerryError:
@@ -280,17 +318,17 @@ def _fits(what, settings, methods, files, seed):
 
 def _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
     """Let estimators of others learn from the visible rows of each split and keep their answers in files: the splits are
-    those of an evaluation that has nothing to do."""
+    those of an evaluation that has nothing to do. Gives (name, file, None), or (name, None, why it failed)."""
     if not others:
         return
     plainest = {"classify": "majority", "regress": "mean", "multilabel": "majority"}[task.goal]
     probe = _Task(ctx, X, y, None, task.goal, labelled, folder)
     ctx.call(lib.ferry_task_add_method, probe.handle.pointer, plainest.encode(), None, None)
-    results = _evaluate(ctx, probe.handle, {**settings, "controls": "none", "guard": False}, 1, False)
+    results = _evaluate(ctx, probe.handle, {**settings, "controls": "none", "answer": "no"}, 1, False)
     first = lib.ferry_results_at(results.pointer, 0)
     scored = []
-    for r in range(lib.ferry_result_prediction_count(first)):
-        p = lib.ferry_result_prediction_at(first, r).contents
+    for at in listed(lib.ferry_result_prediction_at, first):
+        p = at.contents
         scored.append(numbers(p.scored, p.given.contents.n, c_uint8) != 0)
     if not scored:
         raise ValueError("there is nothing to score")
@@ -306,18 +344,22 @@ def _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
     done = iter(Parallel(n_jobs=n_jobs)(jobs))
     ids = task.target.ids if task.target.ids is not None else range(1, len(values) + 1)
     for name, _ in named:
+        cells = [next(done) for _ in scored]
+        why = next((f"repeat {r + 1} of {len(cells)}: {c}" for r, c in enumerate(cells) if isinstance(c, str)), None)
+        if why is not None:
+            yield name, None, why
+            continue
         path = os.path.join(folder, f"answers-{len(os.listdir(folder))}.csv")
+        known = [[_text_of(c, task) for c in cell[2] or ()] for cell in cells]
+        classes = sorted(set().union(*known))  # a repeat may not show all of them
         with open(path, "w", encoding="utf-8", newline="") as f:
             out = csv.writer(f)
-            header = None
-            for r in range(len(scored)):
-                answers, scores, classes = next(done)
-                if header is None:
-                    header = ["repeat", "id", "prediction"] + [f"score.{c}" for c in classes or ()]
-                    out.writerow(header)
+            out.writerow(["repeat", "id", "prediction"] + [f"score.{c}" for c in classes])
+            for r, (answers, scores, _) in enumerate(cells):
+                place = [known[r].index(c) if c in known[r] else -1 for c in classes]
                 for i, row in enumerate(ids):
-                    out.writerow([r + 1, row, _answer(answers[i], task)] + ([repr(float(v)) for v in scores[i]] if classes else []))
-        yield name, path
+                    out.writerow([r + 1, row, _answer(answers[i], task)] + [repr(float(scores[i][k])) if k >= 0 else "0" for k in place])
+        yield name, path, None
 
 
 def _answer(value, task):
@@ -325,11 +367,26 @@ def _answer(value, task):
         return "|".join(task.classes.texts[k].decode() for k in np.flatnonzero(value))
     if task.goal == "regress":
         return repr(float(value))
-    return task.classes.texts[int(np.searchsorted(task.classes.values, value))].decode()
+    return _text_of(value, task)
+
+
+def _text_of(value, task):
+    """What a class that an estimator of others gave is called in the library."""
+    return task.classes.texts[int(task.classes.find(plain(np.array([value], dtype=object)))[0])].decode()
 
 
 def _cell(estimator, x, y, visible, goal):
-    """One fit of an estimator of others: answers for all rows, scores and their classes where there are some."""
+    """One fit of an estimator of others: answers for all rows, scores and their classes where there are some; or what it
+    failed with."""
+    try:
+        return _fit_cell(estimator, x, y, visible, goal)
+    except MemoryError:
+        raise
+    except Exception as e:  # whatever it is, it is this estimator's alone
+        return f"{type(e).__name__}: {e}"
+
+
+def _fit_cell(estimator, x, y, visible, goal):
     model = clone(estimator() if isinstance(estimator, type) else estimator)
     rows = np.flatnonzero(visible)
     take = (lambda i: x.iloc[i]) if hasattr(x, "iloc") else (lambda i: x[i])
@@ -337,7 +394,7 @@ def _cell(estimator, x, y, visible, goal):
     model.fit(take(rows), known.astype(int) if goal == "multilabel" else known)
     answers = np.asarray(model.predict(x))
     if goal == "classify" and hasattr(model, "predict_proba"):
-        return answers, np.asarray(model.predict_proba(x)), [class_text(c) for c in model.classes_.tolist()]
+        return answers, np.asarray(model.predict_proba(x)), model.classes_.tolist()
     return answers, None, None
 
 
@@ -356,6 +413,8 @@ class Comparison:
         The deciding metric of each method, one number per repeat.
     skipped : dict
         Methods without numbers, and why.
+    answer : dict
+        What to use, what to expect of it, what the source is worth: `answer` of results.json; None without.
     """
 
     def __init__(self, handle):
@@ -367,19 +426,18 @@ class Comparison:
         self.verdict = text(info.sentence)
         self.runs, self.seconds, self.verdicts, self.skipped, self.metrics = {}, {}, {}, {}, {}
         rows = []
-        for i in range(lib.ferry_results_count(p)):
-            r = lib.ferry_results_at(p, i)
+        for r in listed(lib.ferry_results_at, p):
             c = r.contents
             name = text(c.name)
             if c.reason:
-                self.skipped[name] = text(c.reason)
+                self.skipped[name] = in_python(text(c.reason))
                 continue
             self.runs[name] = numbers(c.runs, c.repeats)
             self.seconds[name] = numbers(c.seconds, c.repeats)
             row = {"method": name, "kind": KINDS[c.kind], "rank": c.rank}
             self.metrics[name] = {}
-            for k in range(lib.ferry_result_metric_count(r)):
-                m = lib.ferry_result_metric_at(r, k).contents
+            for at in listed(lib.ferry_result_metric_at, r):
+                m = at.contents
                 row[text(m.name)], row[text(m.name) + " std"] = m.mean, m.std
                 self.metrics[name][text(m.name)] = numbers(m.runs, m.repeats)
             row.update({"gain": c.gain if c.baseline else np.nan, "low": c.low if c.baseline else np.nan,
@@ -394,6 +452,11 @@ class Comparison:
         self.table = _frame(rows, "method")
 
     @property
+    def answer(self):
+        """What to use, what to expect of it, what the source is worth; None when it was not asked for."""
+        return self.to_dict()["answer"]
+
+    @property
     def best(self):
         """Name of the best method by the deciding metric."""
         at = lib.ferry_results_info(self._handle.pointer).contents.best
@@ -401,7 +464,7 @@ class Comparison:
 
     def __str__(self):
         out = c_void_p()
-        context().call(lib.ferry_results_table, self._handle.pointer, byref(out))
+        context().call(lib.ferry_results_table, self._handle.pointer, None, byref(out))
         return new_text(out)
 
     __repr__ = __str__
@@ -415,7 +478,7 @@ class Comparison:
     def to_dict(self):
         """What results.json has."""
         out = c_void_p()
-        context().call(lib.ferry_results_json, self._handle.pointer, byref(out))
+        context().call(lib.ferry_results_table, self._handle.pointer, b"json", byref(out))
         return json.loads(new_text(out))
 
     def save(self, folder):
@@ -460,6 +523,7 @@ class Comparison:
 def load_results(folder):
     """A Comparison from a folder that save() or ``ferry run`` wrote: everything but predictions."""
     out = c_void_p()
+    there(folder)
     context().call(lib.ferry_results_load, os.fsencode(folder), byref(out))
     return Comparison(Handle(out, lib.ferry_results_free))
 
@@ -481,7 +545,6 @@ class Advice:
 def advise(X, y=None, *, sources=None, methods=None, labelled=0.5, goal=None, random_state=None, verbose=False):
     """Look at a task before anything is compared: which methods fit and what they cost, how far the domains are from the
     target, and how small a gain could be shown. The parameters are those of compare()."""
-    xgboost()
     ctx = context(random_state)
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
         task = _Task(ctx, X, y, sources, goal, labelled, folder)
@@ -490,11 +553,10 @@ def advise(X, y=None, *, sources=None, methods=None, labelled=0.5, goal=None, ra
 
 
 def _advice(ctx, task, verbose):
-    found, out = POINTER(_abi.ferry_advice)(), c_void_p()
+    found = POINTER(_abi.ferry_advice)()
     ctx.long(lib.ferry_advise, task.handle.pointer, byref(found), verbose=verbose)
     try:
-        ctx.call(lib.ferry_advice_json, found, byref(out))
-        return json.loads(new_text(out))
+        return json.loads(text(found.contents.json))
     finally:
         lib.ferry_advice_free(found)
 
@@ -523,25 +585,26 @@ def select(X, sources, *, y=None, random_state=None, n_jobs=None, verbose=False,
     -------
     pandas.DataFrame
         One row per way, the best first: bridges (in travel order, empty for none), q (how well the target's labels repeat, 0
-        is chance and 1 always) and its spread, whether it differs clearly from the first, and whether it is recommended.
+        is chance and 1 always) and its spread, whether it differs clearly from the first, whether it is recommended, and the
+        reason why it could not be tried (None: it could).
     """
     ctx = context(random_state)
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
         known = np.full(_count(X), None, dtype=object) if y is None else y
         task = _Task(ctx, X, known, sources, "classify", _EVERYTHING, folder)
         found = c_void_p()
-        ctx.call(lib.ferry_ctx_set_jobs, 0 if n_jobs is None or n_jobs < 0 else n_jobs)
+        ctx.call(lib.ferry_ctx_set, b"jobs", b"%d" % (0 if n_jobs is None or n_jobs < 0 else n_jobs))
         try:
             with ctx.options(options) as opts:
-                ctx.long(lib.ferry_select_trial, task.handle.pointer, opts, byref(found), verbose=verbose)
+                ctx.long(lib.ferry_select, task.handle.pointer, opts, byref(found), verbose=verbose)
         finally:
-            lib.ferry_ctx_set_jobs(ctx.handle, 0)
+            lib.ferry_ctx_set(ctx.handle, b"jobs", b"0")
     found = Handle(found, lib.ferry_selection_free)
     rows = []
-    for i in range(lib.ferry_selection_count(found.pointer)):
-        w = lib.ferry_selection_at(found.pointer, i).contents
+    for at in listed(lib.ferry_selection_at, found.pointer):
+        w = at.contents
         rows.append({"bridges": " ".join(text(w.domain[k]) for k in range(w.n)), "q": w.q, "q_sd": w.q_sd, "leaks": w.leaks,
-                     "below_chance": bool(w.below), "tied": bool(w.tied), "recommended": bool(w.recommended)})
+                     "below_chance": bool(w.below), "tied": bool(w.tied), "recommended": bool(w.recommended), "reason": text(w.reason)})
     return _frame(rows)
 
 

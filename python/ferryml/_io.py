@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import re
 import tempfile
 from ctypes import POINTER, byref, c_void_p
 
@@ -10,7 +11,8 @@ import scipy.sparse as sp
 from sklearn.utils import Bunch
 
 from . import _abi, _methods
-from ._lib import Handle, context, lib, new_text, text
+from ._base import FerryClassifier, FerryRegressor, _Proba
+from ._lib import Handle, context, lib, listed, new_text, text, there
 from ._model import Model
 
 
@@ -31,6 +33,7 @@ def read(path, **options):
         Domain takes them. None where the file has none. The numbers pass through a temporary file on the way.
     """
     ctx, out = context(), c_void_p()
+    there(path)
     with ctx.options(options) as opts:
         ctx.long(lib.ferry_read, os.fsencode(path), opts, byref(out))
     data = Handle(out, lib.ferry_data_free)
@@ -80,28 +83,47 @@ def _table(ctx, data, where, kind):
     return tuple(columns[:2]) + tuple(c.astype(np.float64) for c in columns[2:3])
 
 
+_WHOLE = re.compile("0|-?[1-9][0-9]*")  # as Python prints it: "01" and "+1" are other classes than 1
+
+
+class Blend(_Proba, FerryClassifier):
+    """What ``ferry fit`` without -m made: a weighted mean of several models. It is loaded, not fitted."""
+    _method, _goals, _options = "blend", ("classify", "multilabel"), ()
+
+    def __init__(self, *, n_jobs=None, verbose=False):
+        self.n_jobs, self.verbose = n_jobs, verbose
+
+
+class BlendRegressor(FerryRegressor):
+    """What ``ferry fit`` without -m made: a weighted mean of several models. It is loaded, not fitted."""
+    _method, _goals, _options = "blend", ("regress",), ()
+
+    def __init__(self, *, n_jobs=None, verbose=False):
+        self.n_jobs, self.verbose = n_jobs, verbose
+
+
 def load(path):
     """A fitted estimator from a .ferry file, whether Python, C or the command wrote it. Classes are numbers where all their
     names are whole numbers, else text."""
     model = Model.load(path)
-    goal = model.goal
-    for name in _methods.__all__:
-        kind = getattr(_methods, name)
+    goal = "classify" if model.goal == "stream" else model.goal  # the same estimators do both
+    kinds = [getattr(_methods, name) for name in _methods.__all__] + [Blend, BlendRegressor]
+    for kind in kinds:
         if kind._method == model.method and goal in kind._goals:
             break
     else:
-        raise ValueError(f"{path}: there is no estimator for models of {model.method} with goal {goal}")
+        raise ValueError(f"{path}: there is no estimator for models of {model.method} with goal {model.goal}")
     out = kind()
     out.model_ = model
     if goal in ("classify", "multilabel"):
         names = model.names
-        numbers = all(n.lstrip("-").isdigit() for n in names)
+        numbers = all(_WHOLE.fullmatch(n) for n in names)
         out.classes_ = np.sort(np.array([int(n) for n in names])) if numbers and names else np.array(sorted(names))
         out.multilabel_, out._single = goal == "multilabel", False
         if goal == "multilabel":
             out.classes_ = np.array([int(n) for n in names] if numbers else names)
-    if goal != "rate" and lib.ferry_model_view_count(model.pointer) == 1:
-        columns = lib.ferry_model_columns(model.pointer)
+    if goal != "rate" and model._info().views == 1:
+        columns = model._info().columns
         if columns > 0:
             out.n_features_in_ = columns
     return out
@@ -113,8 +135,8 @@ def datasets():
     ctx.call(lib.ferry_catalog_load, None, byref(out))
     catalog = Handle(out, lib.ferry_catalog_free)
     found = {}
-    for i in range(lib.ferry_catalog_count(catalog.pointer)):
-        d = lib.ferry_catalog_at(catalog.pointer, i).contents
+    for at in listed(lib.ferry_catalog_at, catalog.pointer):
+        d = at.contents
         found[text(d.name)] = text(d.summary)
     return found
 
@@ -141,7 +163,7 @@ def fetch(name, data_home="data", **options):
     catalog = Handle(out, lib.ferry_catalog_free)
     with ctx.options(options) as opts:
         ctx.long(lib.ferry_fetch, catalog.pointer, name.encode(), os.fsencode(data_home), opts)
-    all_of_it = (lib.ferry_catalog_at(catalog.pointer, i).contents for i in range(lib.ferry_catalog_count(catalog.pointer)))
+    all_of_it = (at.contents for at in listed(lib.ferry_catalog_at, catalog.pointer))
     d = next(d for d in all_of_it if text(d.name) == name)
     folder = os.path.join(data_home, name)
     names = sorted(os.path.join(where, n) for where, _, files in os.walk(folder) for n in files)
@@ -162,10 +184,9 @@ def fetcher(attribute):
 
 def doctor():
     """What this installation is made of and what is wrong with it, as a dict."""
-    ctx, found, out = context(), POINTER(_abi.ferry_installation)(), c_void_p()
+    ctx, found = context(), POINTER(_abi.ferry_installation)()
     ctx.call(lib.ferry_doctor, byref(found))
     try:
-        ctx.call(lib.ferry_installation_json, found, byref(out))
+        return json.loads(text(found.contents.json))
     finally:
         lib.ferry_installation_free(found)
-    return json.loads(new_text(out))

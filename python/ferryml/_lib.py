@@ -4,9 +4,10 @@ Nothing here knows about methods. A call is made through a Context, which is one
 as long as the C code runs.
 """
 import ctypes
-import importlib.util
+import errno
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -65,6 +66,10 @@ class FerryIOError(FerryError, OSError):
     """The system could not read or write."""
 
 
+class FerryFileNotFoundError(FerryIOError, FileNotFoundError):
+    """There is no such file."""
+
+
 class FerryNumericError(FerryError, ArithmeticError):
     """A computation broke down."""
 
@@ -79,6 +84,33 @@ class FerryCancelled(FerryError, RuntimeError):
 
 class FerryWarning(UserWarning):
     """A warning from the library."""
+
+
+# What the library advises to write in a task file, and what that is in Python.
+WORDS = (
+    (r"if view '.*' of '(.*)' has the (\d+) features of view '.*' of '(.*)', add same_as: .* to it",
+     r"if '\3' has the \2 columns of '\1', say so: Source(..., columns='shared'), or same_as='\1'"),
+    (r"if a view of '(.*)' has features of '(.*)', give both the same names of features, or add same_as: .* to it",
+     r"if '\2' has columns of '\1', give both data frames with the same names, or say which they are: same_as='\1'"),
+    (r"\(graphs: \[\{name: links, edges: FILE\}\], or knn: 10 for one of its nearest\)",
+     "(Domain(X, graphs={name: matrix}); sklearn.neighbors.kneighbors_graph(X, 10) makes one of the nearest)"),
+    (r" \(ferry predict takes .*=EDGES\)", " (graphs={name: matrix} of the Domain)"),
+)
+
+
+def in_python(message):
+    """A message of the library in Python's words."""
+    for theirs, ours in WORDS:
+        message = re.sub(theirs, ours, message)
+    return message
+
+
+def warn(line):
+    """A FerryWarning, of the line that called ferryml, be it by way of scikit-learn's pipelines and searches."""
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("ferryml", "sklearn", "joblib"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(line, FerryWarning, stacklevel=level)
 
 
 EXCEPTIONS = {_abi.FERRY_EINVAL: FerryValueError, _abi.FERRY_EDATA: FerryValueError, _abi.FERRY_ENOMEM: FerryMemoryError,
@@ -138,27 +170,25 @@ lib = _load()
 __version__ = lib.ferry_version().decode()
 
 
-def xgboost():
-    """Let the library find XGBoost: the system's, or that of the Python package, which it has by its name once it is loaded."""
-    global _xgboost
-    if _xgboost is None:
-        _xgboost = False
-        try:
-            _xgboost = ctypes.CDLL("libxgboost.so.0")
-        except OSError:
-            found = importlib.util.find_spec("xgboost")
-            for folder in (found.submodule_search_locations or ()) if found else ():
-                path = os.path.join(folder, "lib", "libxgboost.so")
-                if os.path.exists(path):
-                    _xgboost = ctypes.CDLL(path)
-
-
-_xgboost = None
+def there(path):
+    """Raise FileNotFoundError where there is no such file; "file#name" is of the file."""
+    path = os.fspath(path)
+    mark = b"#" if isinstance(path, bytes) else "#"
+    if path not in ("-", b"-") and not os.path.exists(path) and not os.path.exists(path.rpartition(mark)[0]):
+        raise FerryFileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def text(value):
     """bytes or None as str or None."""
     return None if value is None else value.decode("utf-8", "replace")
+
+
+def listed(at, *of):
+    """What an enumeration of the library has: at(*of, 0), at(*of, 1) ... up to NULL. Pointers."""
+    i = 0
+    while found := at(*of, i):
+        yield found
+        i += 1
 
 
 def new_text(address):
@@ -172,7 +202,11 @@ def words(strings):
     """A C array of texts for the length of a call. None stays NULL."""
     n = len(strings)
     out = (c_char_p * max(n, 1))()
-    out[:n] = [None if s is None else s if isinstance(s, bytes) else str(s).encode() for s in strings]
+    coded = [None if s is None else s if isinstance(s, bytes) else str(s).encode() for s in strings]
+    for s in coded:
+        if s is not None and b"\0" in s:
+            raise ValueError(f"{s.decode()!r}: a name cannot hold a zero character")
+    out[:n] = coded
     return out
 
 
@@ -257,7 +291,7 @@ class Context:
     def check(self, status):
         """Raise what a status means; then warn of what the library warned of."""
         if status != _abi.FERRY_OK:
-            message = text(lib.ferry_message(self.handle)) or text(lib.ferry_status_name(status))
+            message = in_python(text(lib.ferry_message(self.handle)) or text(lib.ferry_status_name(status)))
             self._warned.clear()
             raise EXCEPTIONS.get(status, FerryError)(message)
         if self._warned:
@@ -266,12 +300,8 @@ class Context:
     def warn(self):
         """Hand what was warned of to Python."""
         lines, self._warned = self._warned, []
-        level = 2
-        frame = sys._getframe(1)
-        while frame is not None and frame.f_globals.get("__name__", "").startswith("ferryml"):
-            frame, level = frame.f_back, level + 1
         for line in dict.fromkeys(lines):
-            warnings.warn(line, FerryWarning, stacklevel=level)
+            warn(line)
 
     def set(self, seed=None, threads=None):
         """Settings of the next call."""
@@ -282,8 +312,8 @@ class Context:
             self._least = least
         wanted = (1 if seed is None else seed, default_threads() if threads is None else threads)
         if wanted != self._settings:
-            lib.ferry_ctx_set_seed(self.handle, wanted[0])
-            self.check(lib.ferry_ctx_set_threads(self.handle, wanted[1]))
+            self.check(lib.ferry_ctx_set(self.handle, b"seed", b"%d" % wanted[0]))
+            self.check(lib.ferry_ctx_set(self.handle, b"threads", b"%d" % wanted[1]))
             self._settings = wanted
 
     def call(self, function, *arguments):

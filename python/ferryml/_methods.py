@@ -4,13 +4,16 @@ from __future__ import annotations
 from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream
 
 __all__ = [
-    "AdditiveGrid", "Bias", "CBT", "CDSPP", "CDSPPTransformer", "Chains", "Clusters", "CoCA", "CorrectSmooth",
-    "CoTransfer", "ExtraTrees", "GBC", "GBCRegressor", "GBDT", "GBDTRegressor", "GBDTAverage",
-    "GBDTAverageRegressor", "HeMap", "HeMapRegressor", "HeMapTransformer", "HetOMTL", "Hop", "HTLIC", "ICA",
-    "KMeansHop", "KNN", "KNNRegressor", "LabelPrior", "LabelPropagation", "LabelPropagationRegressor",
-    "LatentMap", "LIFT", "LogReg", "Majority", "Mean", "MF", "MINDTL", "MMLTL", "MPA", "OMTLMC", "PCAJoined",
-    "Place", "RandomCodebook", "RankSVM", "RatingMean", "Ridge", "RidgeRegressor", "SemiGBDT", "SemiSVM", "SGC",
-    "ShuffledCodebook", "SMLTL", "Stack", "SVM", "SVMRegressor", "TALMUD", "Triplex", "TTL",
+    "AdditiveGrid", "AlignedTrees", "Bias", "CBT", "CDSPP", "CDSPPTransformer", "Chains", "Clusters", "CoCA",
+    "CoCAPaper", "CorrectSmooth", "CoTransfer", "ExtraTrees", "GBC", "GBCRegressor", "GBCPaper",
+    "GBCPaperRegressor", "GBDT", "GBDTRegressor", "GBDTAverage", "GBDTAverageRegressor", "Gibbs", "HeMap",
+    "HeMapRegressor", "HeMapTransformer", "HeMapPaper", "HeMapPaperRegressor", "HeMapPaperTransformer", "HetOMTL",
+    "HetOMTLPaper", "Hop", "HTLIC", "ICA", "KernelBridge", "KMeansHop", "KNN", "KNNRegressor", "LabelPrior",
+    "LabelPropagation", "LabelPropagationRegressor", "LatentMap", "LIFT", "LogReg", "Majority", "Mean", "MF",
+    "MfAls", "MINDTL", "MINDTLPaper", "MMLTL", "MMLTLPaper", "MPA", "OMTLMC", "PCAJoined", "Place",
+    "RandomCodebook", "RandomCodebookPaper", "RankSVM", "RatingMean", "Residual", "ResidualRegressor", "Ridge",
+    "RidgeRegressor", "SemiGBDT", "SemiSVM", "SGC", "ShuffledCodebook", "ShuffledCodebookPaper", "SMLTL", "Stack",
+    "SVM", "SVMRegressor", "TALMUD", "Triplex", "TTL", "TTLPaper",
 ]
 
 
@@ -22,29 +25,11 @@ class AdditiveGrid(FerryRater):
     Parameters
     ----------
     k : int, default 10
-        Groups of users. Values: 1 .. 1000.
+        Groups of users; 0: a tenth of a source's users. Values: 0 .. 1000.
     l : int, default 10
-        Groups of items. Values: 1 .. 1000.
-    extract : str, default 'ionmtf'
-        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
-    update : str, default 'paper'
-        Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
-    sweeps : int, default 60
-        Sweeps of ionmtf and onmtf. Values: 0 .. 1e+06.
-    polish : int, default 20
-        Most sweeps of two-way k-means after it. Values: 0 .. 1e+06.
-    restarts : int, default 3
-        Starts of an extraction; the best is kept. Values: 1 .. 1e+06.
-    beta : float, default 5.0
-        Ratings that draw a block's mean to its row and column. Values: 0 .. 1e+09.
-    most : int, default 400
-        Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
-    order : str, default 'task'
-        Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
-    use : int, default 0
-        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
+        Groups of items; 0: a tenth of a source's items. Values: 0 .. 1000.
     starts : int, default 1
-        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+        Starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
     iters : int, default 20
         Sweeps over the target. Values: 1 .. 1e+06.
     sources : list | None, default None
@@ -64,38 +49,69 @@ class AdditiveGrid(FerryRater):
     _options = (
         ('k', 'k', 10),
         ('l', 'l', 10),
-        ('extract', 'extract', 'ionmtf'),
-        ('update', 'update', 'paper'),
-        ('sweeps', 'sweeps', 60),
-        ('polish', 'polish', 20),
-        ('restarts', 'restarts', 3),
-        ('beta', 'beta', 5.0),
-        ('most', 'most', 400),
-        ('order', 'order', 'task'),
-        ('use', 'use', 0),
         ('starts', 'starts', 1),
         ('iters', 'iters', 20),
     )
 
     def __init__(self, *,
-                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
-                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
-                 use: int = 0, starts: int = 1, iters: int = 20, sources: list | None = None,
+                 k: int = 10, l: int = 10, starts: int = 1, iters: int = 20, sources: list | None = None,
                  unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.l = l
-        self.extract = extract
-        self.update = update
-        self.sweeps = sweeps
-        self.polish = polish
-        self.restarts = restarts
-        self.beta = beta
-        self.most = most
-        self.order = order
-        self.use = use
         self.starts = starts
         self.iters = iters
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class AlignedTrees(FerryClassifier):
+    """Label sets under shift: columns aligned where that makes the domains alike.
+
+    Needs source labels, a view of the target.
+
+    Parameters
+    ----------
+    align : str, default 'auto'
+        The target's columns: by the source's mean and deviation, by its own mean, or by its own mean and
+        deviation; auto: as the domains ask for. Values: auto | raw | centre | standard.
+    trees : int, default 300
+        Trees. Values: 1 .. 100000.
+    C : float, default 0.0
+        Cost of errors of the logistic regressions; 0: 0.01, 0.05 or 0.3 by halves of the source. Values: 0 ..
+        1e+09.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'aligned-trees'
+    _goals = ('multilabel',)
+    _multilabel = True
+    _fallback = {'multilabel': 'ranksvm'}
+    _options = (
+        ('align', 'align', 'auto'),
+        ('trees', 'trees', 300),
+        ('C', 'C', 0.0),
+    )
+
+    def __init__(self, *,
+                 align: str = 'auto', trees: int = 300, C: float = 0.0, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.align = align
+        self.trees = trees
+        self.C = C
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -158,11 +174,11 @@ class CBT(FerryRater):
     Parameters
     ----------
     k : int, default 10
-        Groups of users. Values: 1 .. 1000.
+        Groups of users; 0: a tenth of a source's users. Values: 0 .. 1000.
     l : int, default 10
-        Groups of items. Values: 1 .. 1000.
+        Groups of items; 0: a tenth of a source's items. Values: 0 .. 1000.
     extract : str, default 'ionmtf'
-        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+        How the groups of a source are found. Values: ionmtf | onmtf | dc-onmtf | kmeans.
     update : str, default 'paper'
         Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
     sweeps : int, default 60
@@ -177,10 +193,8 @@ class CBT(FerryRater):
         Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
     order : str, default 'task'
         Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
-    use : int, default 0
-        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
     starts : int, default 1
-        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+        Starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
     iters : int, default 20
         Sweeps over the target. Values: 1 .. 1e+06.
     sources : list | None, default None
@@ -213,7 +227,6 @@ class CBT(FerryRater):
         ('beta', 'beta', 5.0),
         ('most', 'most', 400),
         ('order', 'order', 'task'),
-        ('use', 'use', 0),
         ('starts', 'starts', 1),
         ('iters', 'iters', 20),
     )
@@ -221,8 +234,8 @@ class CBT(FerryRater):
     def __init__(self, *,
                  k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
                  polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
-                 use: int = 0, starts: int = 1, iters: int = 20, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 starts: int = 1, iters: int = 20, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.l = l
@@ -234,7 +247,6 @@ class CBT(FerryRater):
         self.beta = beta
         self.most = most
         self.order = order
-        self.use = use
         self.starts = starts
         self.iters = iters
         self.sources = sources
@@ -255,9 +267,6 @@ class CDSPP(FerryClassifier):
         Weight of |P|^2 against samples of a class lying together. Values: 1e-12 .. 1e+12.
     dims : int, default 0
         Dimensions; 0: all there are, at most one per class. Values: 0 .. 1e+06.
-    scale : str, default 'l2'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     learner : str, default 'ridge'
         Classify: learner on the projected rows of both domains. Values: knn | logreg | ridge.
     neighbours : int, default 10
@@ -266,6 +275,9 @@ class CDSPP(FerryClassifier):
         Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
     lambda_ : float, default 0.01
         Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    scale : str, default 'l2'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -290,25 +302,25 @@ class CDSPP(FerryClassifier):
     _options = (
         ('alpha', 'alpha', 1.0),
         ('dims', 'dims', 0),
-        ('scale', 'scale', 'l2'),
         ('learner', 'learner', 'ridge'),
         ('neighbours', 'neighbours', 10),
         ('C', 'C', 1000.0),
         ('lambda_', 'lambda', 0.01),
+        ('scale', 'scale', 'l2'),
     )
 
     def __init__(self, *,
-                 alpha: float = 1.0, dims: int = 0, scale: str = 'l2', learner: str = 'ridge',
-                 neighbours: int = 10, C: float = 1000.0, lambda_: float = 0.01, sources: list | None = None,
+                 alpha: float = 1.0, dims: int = 0, learner: str = 'ridge', neighbours: int = 10,
+                 C: float = 1000.0, lambda_: float = 0.01, scale: str = 'l2', sources: list | None = None,
                  unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.alpha = alpha
         self.dims = dims
-        self.scale = scale
         self.learner = learner
         self.neighbours = neighbours
         self.C = C
         self.lambda_ = lambda_
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -327,9 +339,6 @@ class CDSPPTransformer(FerryTransformer):
         Weight of |P|^2 against samples of a class lying together. Values: 1e-12 .. 1e+12.
     dims : int, default 0
         Dimensions; 0: all there are, at most one per class. Values: 0 .. 1e+06.
-    scale : str, default 'l2'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     learner : str, default 'ridge'
         Classify: learner on the projected rows of both domains. Values: knn | logreg | ridge.
     neighbours : int, default 10
@@ -338,6 +347,9 @@ class CDSPPTransformer(FerryTransformer):
         Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
     lambda_ : float, default 0.01
         Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    scale : str, default 'l2'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -361,25 +373,25 @@ class CDSPPTransformer(FerryTransformer):
     _options = (
         ('alpha', 'alpha', 1.0),
         ('dims', 'dims', 0),
-        ('scale', 'scale', 'l2'),
         ('learner', 'learner', 'ridge'),
         ('neighbours', 'neighbours', 10),
         ('C', 'C', 1000.0),
         ('lambda_', 'lambda', 0.01),
+        ('scale', 'scale', 'l2'),
     )
 
     def __init__(self, *,
-                 alpha: float = 1.0, dims: int = 0, scale: str = 'l2', learner: str = 'ridge',
-                 neighbours: int = 10, C: float = 1000.0, lambda_: float = 0.01, sources: list | None = None,
+                 alpha: float = 1.0, dims: int = 0, learner: str = 'ridge', neighbours: int = 10,
+                 C: float = 1000.0, lambda_: float = 0.01, scale: str = 'l2', sources: list | None = None,
                  unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.alpha = alpha
         self.dims = dims
-        self.scale = scale
         self.learner = learner
         self.neighbours = neighbours
         self.C = C
         self.lambda_ = lambda_
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -394,17 +406,17 @@ class Chains(FerryClassifier):
 
     Parameters
     ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     chains : int, default 0
         Chains; 0: 10, or fewer where they would be more than 200 regressions. Values: 0 .. 1000.
     C : float, default 1.0
         Cost of errors against small weights. Values: above 0 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: above 0 .. 1.
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -425,23 +437,23 @@ class Chains(FerryClassifier):
     _goals = ('multilabel',)
     _multilabel = True
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
         ('chains', 'chains', 0),
         ('C', 'C', 1.0),
         ('eps', 'eps', 0.01),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', chains: int = 0, C: float = 1.0, eps: float = 0.01,
+                 chains: int = 0, C: float = 1.0, eps: float = 0.01, train: str = 'auto', scale: str = 'auto',
                  sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
         self.chains = chains
         self.C = C
         self.eps = eps
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -456,13 +468,13 @@ class Clusters(FerryClassifier):
 
     Parameters
     ----------
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     restarts : int, default 10
         K-means++ starts; the tightest groups win. Values: 1 .. 10000.
     iterations : int, default 100
         Of each start, at most. Values: 1 .. 100000.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -479,18 +491,18 @@ class Clusters(FerryClassifier):
     _goals = ('classify',)
     _multilabel = False
     _options = (
-        ('scale', 'scale', 'auto'),
         ('restarts', 'restarts', 10),
         ('iterations', 'iterations', 100),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 scale: str = 'auto', restarts: int = 10, iterations: int = 100, sources: list | None = None,
+                 restarts: int = 10, iterations: int = 100, scale: str = 'auto', sources: list | None = None,
                  unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.scale = scale
         self.restarts = restarts
         self.iterations = iterations
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -505,53 +517,35 @@ class CoCA(FerryTransformer):
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Ferry: views on one scale, weights on views; paper: as published. Values: ferry | paper.
     d : int, default -1
         Dimensions of the embedding; -1: those of positive eigenvalues, 10 to 20 of them, in joined PCA as many as
-        hold 90 % of the variance (paper, and graphs alone: 10). Values: -1 .. 1e+06.
-    form : str, default '4.8'
-        Which of the text's matrices, by equation. Values: 4.8 | 4.4 | 4.3.
+        hold 90 % of the variance (graphs alone: 10). Values: -1 .. 1e+06.
     alpha : float, default -1.0
-        Weight of agreement between views; below 0: 1/p of p views, which is joined PCA, 1 with learned weights; in
-        mode paper 60. Values: -1 .. 1e+09.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
+        Weight of agreement between views; below 0: 1/p of p views, which is joined PCA, 1 with learned weights.
+        Values: -1 .. 1e+09.
     balance : str, default 'auto'
         Then views to one size: mean squared length of rows, or largest singular value; auto: frob, none with
         scale: none. Values: auto | none | frob | spectral.
-    graphs : str, default 'auto'
-        Graphs as D^-1/2 M D^-1/2, or as they are; auto: sym, in mode paper raw. Values: auto | sym | raw.
     weights : str, default 'auto'
         Of the views; qp: learned from links; agree: 0 for views that share nothing with another; auto: agree, or
-        qp where nearest links say so (paper: qp, or equal). Values: auto | equal | qp | agree.
-    weights_on : str, default 'auto'
-        Learned weights act on the views, or on the diagonal blocks alone; auto: views, in mode paper diagonal.
-        Values: auto | views | diagonal.
+        qp where nearest links say so. Values: auto | equal | qp | agree.
     graph_weights : str, default 'auto'
         Lift: by how much more often edges join one class; auto: lift where labels are seen. Values: auto | equal |
         lift.
     graph_term : float, default 1.0
         Factor of the graphs' term. Values: 0 .. 1e+09.
     pairs : str, default ''
-        File of links: id, id, 1 (same class) or -1; else from labels. Values: text.
+        File of links: id, id, 1 (same class) or -1; else from labels. Values: file.
     links : int, default 400
         Instances to take links from. Values: 2 .. 5000.
-    norm : str, default 'auto'
-        How the qp makes views comparable; auto: cosine, in mode paper none. Values: auto | cosine | none | frob.
-    balanced : str, default 'auto'
-        In the qp both kinds of links count the same in all; auto: yes, in mode paper no. Values: auto | yes | no.
     smooth : int, default 0
         Steps of smoothing over the graphs: phi + W phi + .. + W^s phi. Values: 0 .. 100.
-    centre : bool, default True
-        With graphs alone: centre W. Values: yes | no.
     missing : str, default 'auto'
         Instances that lack views: as if at the mean, or by regression from the others; auto: regress when half or
         more are lacking. Values: auto | mean | regress.
-    solver : str, default 'auto'
-        Eigenproblem: write the matrix out, or only multiply by it; auto: dense up to 1500 columns. Values: auto |
-        dense | operator.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -571,54 +565,125 @@ class CoCA(FerryTransformer):
     _method = 'coca'
     _goals = ('embed',)
     _options = (
-        ('mode', 'mode', 'ferry'),
         ('d', 'd', -1),
-        ('form', 'form', '4.8'),
         ('alpha', 'alpha', -1.0),
-        ('scale', 'scale', 'auto'),
         ('balance', 'balance', 'auto'),
-        ('graphs', 'graphs', 'auto'),
         ('weights', 'weights', 'auto'),
-        ('weights_on', 'weights_on', 'auto'),
         ('graph_weights', 'graph_weights', 'auto'),
         ('graph_term', 'graph_term', 1.0),
         ('pairs', 'pairs', ''),
         ('links', 'links', 400),
-        ('norm', 'norm', 'auto'),
-        ('balanced', 'balanced', 'auto'),
         ('smooth', 'smooth', 0),
-        ('centre', 'centre', True),
         ('missing', 'missing', 'auto'),
-        ('solver', 'solver', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', d: int = -1, form: str = '4.8', alpha: float = -1.0, scale: str = 'auto',
-                 balance: str = 'auto', graphs: str = 'auto', weights: str = 'auto', weights_on: str = 'auto',
+                 d: int = -1, alpha: float = -1.0, balance: str = 'auto', weights: str = 'auto',
                  graph_weights: str = 'auto', graph_term: float = 1.0, pairs: str = '', links: int = 400,
-                 norm: str = 'auto', balanced: str = 'auto', smooth: int = 0, centre: bool = True,
-                 missing: str = 'auto', solver: str = 'auto', sources: list | None = None,
+                 smooth: int = 0, missing: str = 'auto', scale: str = 'auto', sources: list | None = None,
                  unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
         self.d = d
-        self.form = form
         self.alpha = alpha
-        self.scale = scale
         self.balance = balance
-        self.graphs = graphs
         self.weights = weights
-        self.weights_on = weights_on
         self.graph_weights = graph_weights
         self.graph_term = graph_term
         self.pairs = pairs
         self.links = links
-        self.norm = norm
-        self.balanced = balanced
         self.smooth = smooth
-        self.centre = centre
         self.missing = missing
-        self.solver = solver
+        self.scale = scale
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class CoCAPaper(FerryTransformer):
+    """Collective component analysis as published.
+
+    Needs a view or a graph of the target.
+
+    Parameters
+    ----------
+    d : int, default 10
+        Dimensions of the embedding. Values: 1 .. 1e+06.
+    form : str, default '4.8'
+        Which of the text's matrices, by equation. Values: 4.8 | 4.4 | 4.3.
+    alpha : float, default 60.0
+        Weight of agreement between views. Values: 0 .. 1e+09.
+    balance : str, default 'auto'
+        Then views to one size: mean squared length of rows, or largest singular value; auto: frob, none with
+        scale: none. Values: auto | none | frob | spectral.
+    weights : str, default 'auto'
+        Of the views; qp: learned from links; auto: qp where there are links. Values: auto | equal | qp.
+    graph_weights : str, default 'auto'
+        Lift: by how much more often edges join one class; qp: as published, absent edges are cannot-links; auto:
+        lift where labels are seen. Values: auto | equal | lift | qp.
+    graph_term : float, default 1.0
+        Factor of the graphs' term. Values: 0 .. 1e+09.
+    pairs : str, default ''
+        File of links: id, id, 1 (same class) or -1; else from labels. Values: file.
+    links : int, default 400
+        Instances to take links from. Values: 2 .. 5000.
+    missing : str, default 'auto'
+        Instances that lack views: as if at the mean, or by regression from the others; auto: regress when half or
+        more are lacking. Values: auto | mean | regress.
+    scale : str, default 'none'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi, Heterogeneous Learning and Its Applications, thesis, Chicago 2013, ch. 4.
+    """
+
+    _method = 'coca-paper'
+    _goals = ('embed',)
+    _options = (
+        ('d', 'd', 10),
+        ('form', 'form', '4.8'),
+        ('alpha', 'alpha', 60.0),
+        ('balance', 'balance', 'auto'),
+        ('weights', 'weights', 'auto'),
+        ('graph_weights', 'graph_weights', 'auto'),
+        ('graph_term', 'graph_term', 1.0),
+        ('pairs', 'pairs', ''),
+        ('links', 'links', 400),
+        ('missing', 'missing', 'auto'),
+        ('scale', 'scale', 'none'),
+    )
+
+    def __init__(self, *,
+                 d: int = 10, form: str = '4.8', alpha: float = 60.0, balance: str = 'auto',
+                 weights: str = 'auto', graph_weights: str = 'auto', graph_term: float = 1.0, pairs: str = '',
+                 links: int = 400, missing: str = 'auto', scale: str = 'none', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.d = d
+        self.form = form
+        self.alpha = alpha
+        self.balance = balance
+        self.weights = weights
+        self.graph_weights = graph_weights
+        self.graph_term = graph_term
+        self.pairs = pairs
+        self.links = links
+        self.missing = missing
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -633,18 +698,18 @@ class CorrectSmooth(FerryClassifier):
 
     Parameters
     ----------
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     C : float, default 0.0
-        Cost of errors against small weights; 0: 10, or the best of 1, 10 and 100 by 3 folds if every class has 5
-        visible labels. Values: 0 .. 1e+09.
+        Cost of errors against small weights; 0: 10, or the best of 1, 10 and 100 by cross-validation on the
+        target's labels, where every class has five of them. Values: 0 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     correct : float, default 0.8
         Share of the neighbours in the errors that are subtracted. Values: 0 .. 1.
     smooth : float, default 0.8
         Share of the neighbours in the answers. Values: 0 .. 1.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -665,23 +730,23 @@ class CorrectSmooth(FerryClassifier):
     _goals = ('classify',)
     _multilabel = False
     _options = (
-        ('scale', 'scale', 'auto'),
         ('C', 'C', 0.0),
         ('eps', 'eps', 0.01),
         ('correct', 'correct', 0.8),
         ('smooth', 'smooth', 0.8),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 scale: str = 'auto', C: float = 0.0, eps: float = 0.01, correct: float = 0.8,
-                 smooth: float = 0.8, sources: list | None = None, unlabelled: object = None,
+                 C: float = 0.0, eps: float = 0.01, correct: float = 0.8, smooth: float = 0.8,
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.scale = scale
         self.C = C
         self.eps = eps
         self.correct = correct
         self.smooth = smooth
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -773,21 +838,21 @@ class CoTransfer(FerryClassifier):
         self.verbose = verbose
 
 
-class ExtraTrees(FerryClassifier):
+class ExtraTrees(_Proba, FerryClassifier):
     """Extremely randomised trees for all labels at once.
 
     Needs a view of the target.
 
     Parameters
     ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     trees : int, default 300
         Trees. Values: 1 .. 100000.
     features : int, default 0
         Features that a split chooses from; 0: the root of their number. Values: 0 .. 1e+09.
     min_leaf : int, default 2
         Instances in a leaf, at least. Values: 1 .. 1e+09.
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -808,21 +873,21 @@ class ExtraTrees(FerryClassifier):
     _goals = ('multilabel',)
     _multilabel = True
     _options = (
-        ('train', 'train', 'auto'),
         ('trees', 'trees', 300),
         ('features', 'features', 0),
         ('min_leaf', 'min_leaf', 2),
+        ('train', 'train', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', trees: int = 300, features: int = 0, min_leaf: int = 2,
+                 trees: int = 300, features: int = 0, min_leaf: int = 2, train: str = 'auto',
                  sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
         self.trees = trees
         self.features = features
         self.min_leaf = min_leaf
+        self.train = train
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -837,41 +902,21 @@ class GBC(_Proba, FerryClassifier):
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Improved, or as published; sets what is auto below. Values: ferry | paper.
-    lambda0 : float, default -1.0
-        Consensus of the views, times labelled / unlabelled, at most 1 in all; -1: 0 (0.1 when a tenth of the
-        instances lack a view); paper 0.3. Values: -1 .. 1e+09.
-    lambda1 : float, default -1.0
-        Agreement of neighbours, likewise; -1: 0.3, but 0 for an average whose answers cross-validation may correct
-        by graphs. Values: -1 .. 1e+09.
-    targets : str, default 'auto'
-        Classes: cross-entropy with s(E), or log(1 + exp(-E f)) (paper). Values: auto | soft | margin.
-    step : str, default 'auto'
-        Newton leaves, or plain trees and a line search (paper). Values: auto | newton | line.
-    clamp : str, default 'auto'
-        Labelled neighbours count with their labels (paper: no). Values: auto | yes | no.
-    weights : str, default 'auto'
-        Of the views: by skill on held-out labels; by training loss with the root or softmax rule (paper: root);
-        equal. Values: auto | skill | root | softmax | equal.
+    learner : str, default 'auto'
+        Boosted trees, or linear scores over all views; auto: a mixture of these, labels that propagate over
+        graphs, and nearest rows. Values: auto | tree | linear.
     combine : str, default 'auto'
-        Views are averaged, or add up to one score; auto: by cross-validation (paper: average). Values: auto |
-        average | additive.
+        Trees of the views are averaged, or add up to one score; auto: by cross-validation. Values: auto | average
+        | additive.
     correct : str, default 'auto'
-        What graphs do to answers; auto: by cross-validation (paper: no). Values: auto | no | residual | smooth.
+        What graphs do to answers; auto: by cross-validation. Values: auto | no | residual | smooth.
     strength : float, default -1.0
         Of that: kappa of residual, share of the neighbours of smooth (up to 1); -1: 2, or by cross-validation.
         Values: -1 .. 1e+09.
     folds : int, default 3
-        Of cross-validation; 0: none, so nothing is chosen by it. Values: 0 .. 100.
+        Of cross-validation; 0: none, so nothing is chosen by it: trees alone. Values: 0 .. 100.
     patience : int, default 10
         Stop after this many iterations without a better held-out loss. Values: 1 .. 1e+06.
-    tune : bool, default False
-        Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
-    learner : str, default 'auto'
-        Boosted trees (xgboost, histogram: for large data), or linear scores over all views; auto: a mixture of
-        trees, lines and labels that spread over the graphs, by cross-validation (paper, without it, or with an
-        option of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear | histogram.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -879,13 +924,14 @@ class GBC(_Proba, FerryClassifier):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
-    min_child : float, default -1.0
-        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
-    bins : int, default 64
-        Thresholds per feature (histograms). Values: 2 .. 65536.
+    bins : int, default 0
+        Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -906,59 +952,41 @@ class GBC(_Proba, FerryClassifier):
     _goals = ('classify',)
     _multilabel = False
     _options = (
-        ('mode', 'mode', 'ferry'),
-        ('lambda0', 'lambda0', -1.0),
-        ('lambda1', 'lambda1', -1.0),
-        ('targets', 'targets', 'auto'),
-        ('step', 'step', 'auto'),
-        ('clamp', 'clamp', 'auto'),
-        ('weights', 'weights', 'auto'),
+        ('learner', 'learner', 'auto'),
         ('combine', 'combine', 'auto'),
         ('correct', 'correct', 'auto'),
         ('strength', 'strength', -1.0),
         ('folds', 'folds', 3),
         ('patience', 'patience', 10),
-        ('tune', 'tune', False),
-        ('learner', 'learner', 'auto'),
         ('trees', 'trees', 100),
         ('depth', 'depth', 3),
         ('rate', 'rate', 0.1),
         ('min_leaf', 'min_leaf', 3),
-        ('min_child', 'min_child', -1.0),
         ('reg', 'reg', -1.0),
-        ('bins', 'bins', 64),
+        ('bins', 'bins', 0),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', lambda0: float = -1.0, lambda1: float = -1.0, targets: str = 'auto',
-                 step: str = 'auto', clamp: str = 'auto', weights: str = 'auto', combine: str = 'auto',
-                 correct: str = 'auto', strength: float = -1.0, folds: int = 3, patience: int = 10,
-                 tune: bool = False, learner: str = 'auto', trees: int = 100, depth: int = 3, rate: float = 0.1,
-                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
+                 learner: str = 'auto', combine: str = 'auto', correct: str = 'auto', strength: float = -1.0,
+                 folds: int = 3, patience: int = 10, trees: int = 100, depth: int = 3, rate: float = 0.1,
+                 min_leaf: int = 3, reg: float = -1.0, bins: int = 0, scale: str = 'auto',
                  sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
-        self.lambda0 = lambda0
-        self.lambda1 = lambda1
-        self.targets = targets
-        self.step = step
-        self.clamp = clamp
-        self.weights = weights
+        self.learner = learner
         self.combine = combine
         self.correct = correct
         self.strength = strength
         self.folds = folds
         self.patience = patience
-        self.tune = tune
-        self.learner = learner
         self.trees = trees
         self.depth = depth
         self.rate = rate
         self.min_leaf = min_leaf
-        self.min_child = min_child
         self.reg = reg
         self.bins = bins
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -973,41 +1001,21 @@ class GBCRegressor(FerryRegressor):
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Improved, or as published; sets what is auto below. Values: ferry | paper.
-    lambda0 : float, default -1.0
-        Consensus of the views, times labelled / unlabelled, at most 1 in all; -1: 0 (0.1 when a tenth of the
-        instances lack a view); paper 0.3. Values: -1 .. 1e+09.
-    lambda1 : float, default -1.0
-        Agreement of neighbours, likewise; -1: 0.3, but 0 for an average whose answers cross-validation may correct
-        by graphs. Values: -1 .. 1e+09.
-    targets : str, default 'auto'
-        Classes: cross-entropy with s(E), or log(1 + exp(-E f)) (paper). Values: auto | soft | margin.
-    step : str, default 'auto'
-        Newton leaves, or plain trees and a line search (paper). Values: auto | newton | line.
-    clamp : str, default 'auto'
-        Labelled neighbours count with their labels (paper: no). Values: auto | yes | no.
-    weights : str, default 'auto'
-        Of the views: by skill on held-out labels; by training loss with the root or softmax rule (paper: root);
-        equal. Values: auto | skill | root | softmax | equal.
+    learner : str, default 'auto'
+        Boosted trees, or linear scores over all views; auto: a mixture of these, labels that propagate over
+        graphs, and nearest rows. Values: auto | tree | linear.
     combine : str, default 'auto'
-        Views are averaged, or add up to one score; auto: by cross-validation (paper: average). Values: auto |
-        average | additive.
+        Trees of the views are averaged, or add up to one score; auto: by cross-validation. Values: auto | average
+        | additive.
     correct : str, default 'auto'
-        What graphs do to answers; auto: by cross-validation (paper: no). Values: auto | no | residual | smooth.
+        What graphs do to answers; auto: by cross-validation. Values: auto | no | residual | smooth.
     strength : float, default -1.0
         Of that: kappa of residual, share of the neighbours of smooth (up to 1); -1: 2, or by cross-validation.
         Values: -1 .. 1e+09.
     folds : int, default 3
-        Of cross-validation; 0: none, so nothing is chosen by it. Values: 0 .. 100.
+        Of cross-validation; 0: none, so nothing is chosen by it: trees alone. Values: 0 .. 100.
     patience : int, default 10
         Stop after this many iterations without a better held-out loss. Values: 1 .. 1e+06.
-    tune : bool, default False
-        Choose lambda0 and lambda1 by cross-validation. Values: yes | no.
-    learner : str, default 'auto'
-        Boosted trees (xgboost, histogram: for large data), or linear scores over all views; auto: a mixture of
-        trees, lines and labels that spread over the graphs, by cross-validation (paper, without it, or with an
-        option of trees such as combine or lambda0: tree). Values: auto | tree | xgboost | linear | histogram.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -1015,13 +1023,14 @@ class GBCRegressor(FerryRegressor):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
-    min_child : float, default -1.0
-        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
-    bins : int, default 64
-        Thresholds per feature (histograms). Values: 2 .. 65536.
+    bins : int, default 0
+        Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1041,57 +1050,202 @@ class GBCRegressor(FerryRegressor):
     _method = 'gbc'
     _goals = ('regress',)
     _options = (
-        ('mode', 'mode', 'ferry'),
-        ('lambda0', 'lambda0', -1.0),
-        ('lambda1', 'lambda1', -1.0),
-        ('targets', 'targets', 'auto'),
-        ('step', 'step', 'auto'),
-        ('clamp', 'clamp', 'auto'),
-        ('weights', 'weights', 'auto'),
+        ('learner', 'learner', 'auto'),
         ('combine', 'combine', 'auto'),
         ('correct', 'correct', 'auto'),
         ('strength', 'strength', -1.0),
         ('folds', 'folds', 3),
         ('patience', 'patience', 10),
-        ('tune', 'tune', False),
-        ('learner', 'learner', 'auto'),
         ('trees', 'trees', 100),
         ('depth', 'depth', 3),
         ('rate', 'rate', 0.1),
         ('min_leaf', 'min_leaf', 3),
-        ('min_child', 'min_child', -1.0),
         ('reg', 'reg', -1.0),
-        ('bins', 'bins', 64),
+        ('bins', 'bins', 0),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', lambda0: float = -1.0, lambda1: float = -1.0, targets: str = 'auto',
-                 step: str = 'auto', clamp: str = 'auto', weights: str = 'auto', combine: str = 'auto',
-                 correct: str = 'auto', strength: float = -1.0, folds: int = 3, patience: int = 10,
-                 tune: bool = False, learner: str = 'auto', trees: int = 100, depth: int = 3, rate: float = 0.1,
-                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
+                 learner: str = 'auto', combine: str = 'auto', correct: str = 'auto', strength: float = -1.0,
+                 folds: int = 3, patience: int = 10, trees: int = 100, depth: int = 3, rate: float = 0.1,
+                 min_leaf: int = 3, reg: float = -1.0, bins: int = 0, scale: str = 'auto',
                  sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
-        self.lambda0 = lambda0
-        self.lambda1 = lambda1
-        self.targets = targets
-        self.step = step
-        self.clamp = clamp
-        self.weights = weights
+        self.learner = learner
         self.combine = combine
         self.correct = correct
         self.strength = strength
         self.folds = folds
         self.patience = patience
-        self.tune = tune
-        self.learner = learner
         self.trees = trees
         self.depth = depth
         self.rate = rate
         self.min_leaf = min_leaf
-        self.min_child = min_child
+        self.reg = reg
+        self.bins = bins
+        self.scale = scale
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class GBCPaper(_Proba, FerryClassifier):
+    """Gradient boosting consensus over views that lack instances, as published.
+
+    Needs some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    lambda0 : float, default 0.3
+        Consensus of the views, times labelled / unlabelled, at most 1 in all. Values: 0 .. 1e+09.
+    lambda1 : float, default 0.3
+        Agreement of neighbours, likewise. Values: 0 .. 1e+09.
+    weights : str, default 'root'
+        Of the views, by training loss. Values: root | softmax | equal.
+    as_printed : str, default 'no'
+        Yes: views one after the other, and lambdas as they are given. Values: no | yes.
+    trees : int, default 100
+        Iterations, at most. Values: 1 .. 1e+06.
+    depth : int, default 3
+        Splits from root to leaf. Values: 1 .. 30.
+    rate : float, default 0.1
+        Nu: how much of each step is taken. Values: 1e-06 .. 1.
+    min_leaf : int, default 3
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
+    reg : float, default -1.0
+        Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
+    bins : int, default 0
+        Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi, Heterogeneous Learning and Its Applications, PhD thesis 2013, chapter 3.
+    """
+
+    _method = 'gbc-paper'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('lambda0', 'lambda0', 0.3),
+        ('lambda1', 'lambda1', 0.3),
+        ('weights', 'weights', 'root'),
+        ('as_printed', 'as_printed', 'no'),
+        ('trees', 'trees', 100),
+        ('depth', 'depth', 3),
+        ('rate', 'rate', 0.1),
+        ('min_leaf', 'min_leaf', 3),
+        ('reg', 'reg', -1.0),
+        ('bins', 'bins', 0),
+    )
+
+    def __init__(self, *,
+                 lambda0: float = 0.3, lambda1: float = 0.3, weights: str = 'root', as_printed: str = 'no',
+                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
+                 bins: int = 0, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.lambda0 = lambda0
+        self.lambda1 = lambda1
+        self.weights = weights
+        self.as_printed = as_printed
+        self.trees = trees
+        self.depth = depth
+        self.rate = rate
+        self.min_leaf = min_leaf
+        self.reg = reg
+        self.bins = bins
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class GBCPaperRegressor(FerryRegressor):
+    """Gradient boosting consensus over views that lack instances, as published.
+
+    Needs some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
+    lambda0 : float, default 0.3
+        Consensus of the views, times labelled / unlabelled, at most 1 in all. Values: 0 .. 1e+09.
+    lambda1 : float, default 0.3
+        Agreement of neighbours, likewise. Values: 0 .. 1e+09.
+    weights : str, default 'root'
+        Of the views, by training loss. Values: root | softmax | equal.
+    as_printed : str, default 'no'
+        Yes: views one after the other, and lambdas as they are given. Values: no | yes.
+    trees : int, default 100
+        Iterations, at most. Values: 1 .. 1e+06.
+    depth : int, default 3
+        Splits from root to leaf. Values: 1 .. 30.
+    rate : float, default 0.1
+        Nu: how much of each step is taken. Values: 1e-06 .. 1.
+    min_leaf : int, default 3
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
+    reg : float, default -1.0
+        Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
+    bins : int, default 0
+        Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi, Heterogeneous Learning and Its Applications, PhD thesis 2013, chapter 3.
+    """
+
+    _method = 'gbc-paper'
+    _goals = ('regress',)
+    _options = (
+        ('lambda0', 'lambda0', 0.3),
+        ('lambda1', 'lambda1', 0.3),
+        ('weights', 'weights', 'root'),
+        ('as_printed', 'as_printed', 'no'),
+        ('trees', 'trees', 100),
+        ('depth', 'depth', 3),
+        ('rate', 'rate', 0.1),
+        ('min_leaf', 'min_leaf', 3),
+        ('reg', 'reg', -1.0),
+        ('bins', 'bins', 0),
+    )
+
+    def __init__(self, *,
+                 lambda0: float = 0.3, lambda1: float = 0.3, weights: str = 'root', as_printed: str = 'no',
+                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
+                 bins: int = 0, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.lambda0 = lambda0
+        self.lambda1 = lambda1
+        self.weights = weights
+        self.as_printed = as_printed
+        self.trees = trees
+        self.depth = depth
+        self.rate = rate
+        self.min_leaf = min_leaf
         self.reg = reg
         self.bins = bins
         self.sources = sources
@@ -1108,10 +1262,6 @@ class GBDT(_Proba, FerryClassifier):
 
     Parameters
     ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    missing : str, default 'mean'
-        Cells that are missing: by the mean, or each split decides. Values: mean | tree.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -1119,16 +1269,13 @@ class GBDT(_Proba, FerryClassifier):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
-    min_child : float, default -1.0
-        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
-    bins : int, default 64
-        Thresholds per feature (histograms). Values: 2 .. 65536.
-    learner : str, default 'exact'
-        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
-        histogram.
+    bins : int, default 0
+        Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1149,34 +1296,27 @@ class GBDT(_Proba, FerryClassifier):
     _goals = ('classify',)
     _multilabel = False
     _options = (
-        ('train', 'train', 'auto'),
-        ('missing', 'missing', 'mean'),
         ('trees', 'trees', 100),
         ('depth', 'depth', 3),
         ('rate', 'rate', 0.1),
         ('min_leaf', 'min_leaf', 3),
-        ('min_child', 'min_child', -1.0),
         ('reg', 'reg', -1.0),
-        ('bins', 'bins', 64),
-        ('learner', 'learner', 'exact'),
+        ('bins', 'bins', 0),
+        ('train', 'train', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', missing: str = 'mean', trees: int = 100, depth: int = 3, rate: float = 0.1,
-                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
-                 learner: str = 'exact', sources: list | None = None, unlabelled: object = None,
+                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
+                 bins: int = 0, train: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.missing = missing
         self.trees = trees
         self.depth = depth
         self.rate = rate
         self.min_leaf = min_leaf
-        self.min_child = min_child
         self.reg = reg
         self.bins = bins
-        self.learner = learner
+        self.train = train
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -1191,10 +1331,6 @@ class GBDTRegressor(FerryRegressor):
 
     Parameters
     ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    missing : str, default 'mean'
-        Cells that are missing: by the mean, or each split decides. Values: mean | tree.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -1202,16 +1338,13 @@ class GBDTRegressor(FerryRegressor):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
-    min_child : float, default -1.0
-        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
-    bins : int, default 64
-        Thresholds per feature (histograms). Values: 2 .. 65536.
-    learner : str, default 'exact'
-        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
-        histogram.
+    bins : int, default 0
+        Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1231,34 +1364,27 @@ class GBDTRegressor(FerryRegressor):
     _method = 'gbdt'
     _goals = ('regress',)
     _options = (
-        ('train', 'train', 'auto'),
-        ('missing', 'missing', 'mean'),
         ('trees', 'trees', 100),
         ('depth', 'depth', 3),
         ('rate', 'rate', 0.1),
         ('min_leaf', 'min_leaf', 3),
-        ('min_child', 'min_child', -1.0),
         ('reg', 'reg', -1.0),
-        ('bins', 'bins', 64),
-        ('learner', 'learner', 'exact'),
+        ('bins', 'bins', 0),
+        ('train', 'train', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', missing: str = 'mean', trees: int = 100, depth: int = 3, rate: float = 0.1,
-                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
-                 learner: str = 'exact', sources: list | None = None, unlabelled: object = None,
+                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
+                 bins: int = 0, train: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.missing = missing
         self.trees = trees
         self.depth = depth
         self.rate = rate
         self.min_leaf = min_leaf
-        self.min_child = min_child
         self.reg = reg
         self.bins = bins
-        self.learner = learner
+        self.train = train
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -1280,16 +1406,11 @@ class GBDTAverage(_Proba, FerryClassifier):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
-    min_child : float, default -1.0
-        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
-    bins : int, default 64
-        Thresholds per feature (histograms). Values: 2 .. 65536.
-    learner : str, default 'exact'
-        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
-        histogram.
+    bins : int, default 0
+        Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1314,25 +1435,21 @@ class GBDTAverage(_Proba, FerryClassifier):
         ('depth', 'depth', 3),
         ('rate', 'rate', 0.1),
         ('min_leaf', 'min_leaf', 3),
-        ('min_child', 'min_child', -1.0),
         ('reg', 'reg', -1.0),
-        ('bins', 'bins', 64),
-        ('learner', 'learner', 'exact'),
+        ('bins', 'bins', 0),
     )
 
     def __init__(self, *,
-                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, min_child: float = -1.0,
-                 reg: float = -1.0, bins: int = 64, learner: str = 'exact', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
+                 bins: int = 0, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.trees = trees
         self.depth = depth
         self.rate = rate
         self.min_leaf = min_leaf
-        self.min_child = min_child
         self.reg = reg
         self.bins = bins
-        self.learner = learner
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -1354,16 +1471,11 @@ class GBDTAverageRegressor(FerryRegressor):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
-    min_child : float, default -1.0
-        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
-    bins : int, default 64
-        Thresholds per feature (histograms). Values: 2 .. 65536.
-    learner : str, default 'exact'
-        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
-        histogram.
+    bins : int, default 0
+        Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1387,25 +1499,83 @@ class GBDTAverageRegressor(FerryRegressor):
         ('depth', 'depth', 3),
         ('rate', 'rate', 0.1),
         ('min_leaf', 'min_leaf', 3),
-        ('min_child', 'min_child', -1.0),
         ('reg', 'reg', -1.0),
-        ('bins', 'bins', 64),
-        ('learner', 'learner', 'exact'),
+        ('bins', 'bins', 0),
     )
 
     def __init__(self, *,
-                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, min_child: float = -1.0,
-                 reg: float = -1.0, bins: int = 64, learner: str = 'exact', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
+                 bins: int = 0, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.trees = trees
         self.depth = depth
         self.rate = rate
         self.min_leaf = min_leaf
-        self.min_child = min_child
         self.reg = reg
         self.bins = bins
-        self.learner = learner
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class Gibbs(_Proba, FerryClassifier):
+    """Collective classification by Gibbs sampling: features and neighbours.
+
+    Needs some target labels that may be seen, a view of the target, a graph of the target.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    burn_in : int, default 20
+        Sweeps that do not count. Values: 0 .. 1e+06.
+    samples : int, default 100
+        Sweeps whose mean is the answer. Values: 1 .. 1e+06.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Sen et al., Collective Classification in Network Data, AI Magazine 2008.
+    """
+
+    _method = 'gibbs'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('C', 'C', 1.0),
+        ('eps', 'eps', 0.01),
+        ('burn_in', 'burn_in', 20),
+        ('samples', 'samples', 100),
+        ('scale', 'scale', 'auto'),
+    )
+
+    def __init__(self, *,
+                 C: float = 1.0, eps: float = 0.01, burn_in: int = 20, samples: int = 100, scale: str = 'auto',
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.C = C
+        self.eps = eps
+        self.burn_in = burn_in
+        self.samples = samples
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -1420,69 +1590,47 @@ class HeMap(_Proba, FerryClassifier):
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Tie what is known to belong together, or as published. Values: ferry | paper.
-    variant : str, default 'linear'
-        Paper: Algorithm 3, or 4 with clusters. Values: linear | nonlinear.
-    k : int, default 0
-        Dimensions of the space; 0: 15 for ferry, 1 for paper. Values: 0 .. 1e+06.
-    beta : float, default 1.0
-        How alike the two sets should be; 2 makes B_T = B_S. Values: 0 .. 1e+06.
-    theta : float, default 0.5
-        Nonlinear: weight of features against clusters. Values: 0 .. 1.
-    clusters : int, default 2
-        Nonlinear: clusters of the target. Values: 1 .. 1e+06.
-    exact : bool, default False
-        Paper: B_T'B_T = I and B_S'B_S = I, not only B'B = I. Values: yes | no.
+    k : int, default 15
+        Dimensions of the space, at most. Values: 1 .. 1e+06.
     solver : str, default 'cca'
-        Ferry: regularised CCA, or the paper's matrix with known ties. Values: cca | eig.
+        Regularised CCA, or the published matrix with known ties. Values: cca | eig.
     ridge : float, default 0.1
         Cca: added to the covariances, times their mean eigenvalue. Values: 1e-12 .. 1e+06.
+    beta : float, default 1.0
+        Eig: how alike the two sets should be. Values: 0 .. 1e+06.
     bins : int, default 5
         Regress: quantiles that are tied. Values: 2 .. 1e+06.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     learner : str, default 'auto'
-        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge.
+        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
     base : str, default 'auto'
-        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge.
+        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
     neighbours : int, default 10
         Knn: neighbours that vote. Values: 1 .. 1e+06.
     lambda_ : float, default 1.0
         Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
     C : float, default 3.0
-        Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+        Logreg, svm: cost of errors against small weights. Values: 1e-09 .. 1e+09.
     rows : str, default 'both'
         Labelled rows that the learner on the space learns from. Values: both | source | target.
+    self_training : int, default 0
+        Classify: times that the learner on the space labels a tenth of the target's instances, those that it is
+        surest of. Values: 0 .. 1000.
     weight : float, default 1.0
-        Knn, ridge: weight of a source row; a target row has 1. Values: 1e-12 .. 1.
+        Of a source row; a target row has 1. Values: 1e-12 .. 1.
     gamma : float, default -1.0
-        Share of the mapped prediction; -1: by cross-validation (paper: 1). Values: -1 .. 1.
+        Share of the mapped prediction; -1: by cross-validation. Values: -1 .. 1.
     folds : int, default 5
         Of that cross-validation. Values: 2 .. 1e+06.
     caution : float, default 2.0
         Standard errors by which transfer must win there. Values: 0 .. 100.
-    sampling : str, default 'auto'
-        Learn only from source rows that mix with the target's; auto: in mode paper. Values: auto | yes | no.
-    divergence : str, default 'corrected'
-        Sampling: which KL divergence tells the risk. Values: corrected | printed.
-    risk : float, default 0.5
-        Sampling: above this divergence the source is not used. Values: 0 .. 1e+06.
-    kappa : float, default 0.5
-        Sampling: centroids agree within this share of a cluster's radius. Values: 0 .. 1e+06.
-    tau : float, default 2.0
-        Sampling: shares of target and source in a cluster agree within this factor. Values: 1 .. 1e+06.
-    min_size : int, default 5
-        Sampling: least rows of a cluster. Values: 1 .. 1e+09.
-    min_clusters : int, default 8
-        Sampling: least number of clusters. Values: 1 .. 1e+09.
     translate : str, default 'auto'
-        Source labels; auto: in mode paper, or when the label sets differ. Values: auto | yes | no.
-    select : str, default 'auto'
-        The old name of sampling. Values: auto | yes | no.
-    bridge : str, default 'auto'
-        The old name of translate. Values: auto | yes | no.
+        Source labels, by what a target learner calls their rows; auto: numbers, and classes where the target has
+        one that the source lacks. Values: auto | yes | no.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1504,81 +1652,52 @@ class HeMap(_Proba, FerryClassifier):
     _multilabel = False
     _fallback = {'classify': 'logreg'}
     _options = (
-        ('mode', 'mode', 'ferry'),
-        ('variant', 'variant', 'linear'),
-        ('k', 'k', 0),
-        ('beta', 'beta', 1.0),
-        ('theta', 'theta', 0.5),
-        ('clusters', 'clusters', 2),
-        ('exact', 'exact', False),
+        ('k', 'k', 15),
         ('solver', 'solver', 'cca'),
         ('ridge', 'ridge', 0.1),
+        ('beta', 'beta', 1.0),
         ('bins', 'bins', 5),
-        ('scale', 'scale', 'auto'),
         ('learner', 'learner', 'auto'),
         ('base', 'base', 'auto'),
         ('neighbours', 'neighbours', 10),
         ('lambda_', 'lambda', 1.0),
         ('C', 'C', 3.0),
         ('rows', 'rows', 'both'),
+        ('self_training', 'self_training', 0),
         ('weight', 'weight', 1.0),
         ('gamma', 'gamma', -1.0),
         ('folds', 'folds', 5),
         ('caution', 'caution', 2.0),
-        ('sampling', 'sampling', 'auto'),
-        ('divergence', 'divergence', 'corrected'),
-        ('risk', 'risk', 0.5),
-        ('kappa', 'kappa', 0.5),
-        ('tau', 'tau', 2.0),
-        ('min_size', 'min_size', 5),
-        ('min_clusters', 'min_clusters', 8),
         ('translate', 'translate', 'auto'),
-        ('select', 'select', 'auto'),
-        ('bridge', 'bridge', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', variant: str = 'linear', k: int = 0, beta: float = 1.0, theta: float = 0.5,
-                 clusters: int = 2, exact: bool = False, solver: str = 'cca', ridge: float = 0.1, bins: int = 5,
-                 scale: str = 'auto', learner: str = 'auto', base: str = 'auto', neighbours: int = 10,
-                 lambda_: float = 1.0, C: float = 3.0, rows: str = 'both', weight: float = 1.0,
-                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, sampling: str = 'auto',
-                 divergence: str = 'corrected', risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0,
-                 min_size: int = 5, min_clusters: int = 8, translate: str = 'auto', select: str = 'auto',
-                 bridge: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 k: int = 15, solver: str = 'cca', ridge: float = 0.1, beta: float = 1.0, bins: int = 5,
+                 learner: str = 'auto', base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0,
+                 C: float = 3.0, rows: str = 'both', self_training: int = 0, weight: float = 1.0,
+                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, translate: str = 'auto',
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
-        self.variant = variant
         self.k = k
-        self.beta = beta
-        self.theta = theta
-        self.clusters = clusters
-        self.exact = exact
         self.solver = solver
         self.ridge = ridge
+        self.beta = beta
         self.bins = bins
-        self.scale = scale
         self.learner = learner
         self.base = base
         self.neighbours = neighbours
         self.lambda_ = lambda_
         self.C = C
         self.rows = rows
+        self.self_training = self_training
         self.weight = weight
         self.gamma = gamma
         self.folds = folds
         self.caution = caution
-        self.sampling = sampling
-        self.divergence = divergence
-        self.risk = risk
-        self.kappa = kappa
-        self.tau = tau
-        self.min_size = min_size
-        self.min_clusters = min_clusters
         self.translate = translate
-        self.select = select
-        self.bridge = bridge
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -1593,69 +1712,47 @@ class HeMapRegressor(FerryRegressor):
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Tie what is known to belong together, or as published. Values: ferry | paper.
-    variant : str, default 'linear'
-        Paper: Algorithm 3, or 4 with clusters. Values: linear | nonlinear.
-    k : int, default 0
-        Dimensions of the space; 0: 15 for ferry, 1 for paper. Values: 0 .. 1e+06.
-    beta : float, default 1.0
-        How alike the two sets should be; 2 makes B_T = B_S. Values: 0 .. 1e+06.
-    theta : float, default 0.5
-        Nonlinear: weight of features against clusters. Values: 0 .. 1.
-    clusters : int, default 2
-        Nonlinear: clusters of the target. Values: 1 .. 1e+06.
-    exact : bool, default False
-        Paper: B_T'B_T = I and B_S'B_S = I, not only B'B = I. Values: yes | no.
+    k : int, default 15
+        Dimensions of the space, at most. Values: 1 .. 1e+06.
     solver : str, default 'cca'
-        Ferry: regularised CCA, or the paper's matrix with known ties. Values: cca | eig.
+        Regularised CCA, or the published matrix with known ties. Values: cca | eig.
     ridge : float, default 0.1
         Cca: added to the covariances, times their mean eigenvalue. Values: 1e-12 .. 1e+06.
+    beta : float, default 1.0
+        Eig: how alike the two sets should be. Values: 0 .. 1e+06.
     bins : int, default 5
         Regress: quantiles that are tied. Values: 2 .. 1e+06.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     learner : str, default 'auto'
-        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge.
+        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
     base : str, default 'auto'
-        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge.
+        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
     neighbours : int, default 10
         Knn: neighbours that vote. Values: 1 .. 1e+06.
     lambda_ : float, default 1.0
         Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
     C : float, default 3.0
-        Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+        Logreg, svm: cost of errors against small weights. Values: 1e-09 .. 1e+09.
     rows : str, default 'both'
         Labelled rows that the learner on the space learns from. Values: both | source | target.
+    self_training : int, default 0
+        Classify: times that the learner on the space labels a tenth of the target's instances, those that it is
+        surest of. Values: 0 .. 1000.
     weight : float, default 1.0
-        Knn, ridge: weight of a source row; a target row has 1. Values: 1e-12 .. 1.
+        Of a source row; a target row has 1. Values: 1e-12 .. 1.
     gamma : float, default -1.0
-        Share of the mapped prediction; -1: by cross-validation (paper: 1). Values: -1 .. 1.
+        Share of the mapped prediction; -1: by cross-validation. Values: -1 .. 1.
     folds : int, default 5
         Of that cross-validation. Values: 2 .. 1e+06.
     caution : float, default 2.0
         Standard errors by which transfer must win there. Values: 0 .. 100.
-    sampling : str, default 'auto'
-        Learn only from source rows that mix with the target's; auto: in mode paper. Values: auto | yes | no.
-    divergence : str, default 'corrected'
-        Sampling: which KL divergence tells the risk. Values: corrected | printed.
-    risk : float, default 0.5
-        Sampling: above this divergence the source is not used. Values: 0 .. 1e+06.
-    kappa : float, default 0.5
-        Sampling: centroids agree within this share of a cluster's radius. Values: 0 .. 1e+06.
-    tau : float, default 2.0
-        Sampling: shares of target and source in a cluster agree within this factor. Values: 1 .. 1e+06.
-    min_size : int, default 5
-        Sampling: least rows of a cluster. Values: 1 .. 1e+09.
-    min_clusters : int, default 8
-        Sampling: least number of clusters. Values: 1 .. 1e+09.
     translate : str, default 'auto'
-        Source labels; auto: in mode paper, or when the label sets differ. Values: auto | yes | no.
-    select : str, default 'auto'
-        The old name of sampling. Values: auto | yes | no.
-    bridge : str, default 'auto'
-        The old name of translate. Values: auto | yes | no.
+        Source labels, by what a target learner calls their rows; auto: numbers, and classes where the target has
+        one that the source lacks. Values: auto | yes | no.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1676,81 +1773,52 @@ class HeMapRegressor(FerryRegressor):
     _goals = ('regress',)
     _fallback = {'regress': 'ridge'}
     _options = (
-        ('mode', 'mode', 'ferry'),
-        ('variant', 'variant', 'linear'),
-        ('k', 'k', 0),
-        ('beta', 'beta', 1.0),
-        ('theta', 'theta', 0.5),
-        ('clusters', 'clusters', 2),
-        ('exact', 'exact', False),
+        ('k', 'k', 15),
         ('solver', 'solver', 'cca'),
         ('ridge', 'ridge', 0.1),
+        ('beta', 'beta', 1.0),
         ('bins', 'bins', 5),
-        ('scale', 'scale', 'auto'),
         ('learner', 'learner', 'auto'),
         ('base', 'base', 'auto'),
         ('neighbours', 'neighbours', 10),
         ('lambda_', 'lambda', 1.0),
         ('C', 'C', 3.0),
         ('rows', 'rows', 'both'),
+        ('self_training', 'self_training', 0),
         ('weight', 'weight', 1.0),
         ('gamma', 'gamma', -1.0),
         ('folds', 'folds', 5),
         ('caution', 'caution', 2.0),
-        ('sampling', 'sampling', 'auto'),
-        ('divergence', 'divergence', 'corrected'),
-        ('risk', 'risk', 0.5),
-        ('kappa', 'kappa', 0.5),
-        ('tau', 'tau', 2.0),
-        ('min_size', 'min_size', 5),
-        ('min_clusters', 'min_clusters', 8),
         ('translate', 'translate', 'auto'),
-        ('select', 'select', 'auto'),
-        ('bridge', 'bridge', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', variant: str = 'linear', k: int = 0, beta: float = 1.0, theta: float = 0.5,
-                 clusters: int = 2, exact: bool = False, solver: str = 'cca', ridge: float = 0.1, bins: int = 5,
-                 scale: str = 'auto', learner: str = 'auto', base: str = 'auto', neighbours: int = 10,
-                 lambda_: float = 1.0, C: float = 3.0, rows: str = 'both', weight: float = 1.0,
-                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, sampling: str = 'auto',
-                 divergence: str = 'corrected', risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0,
-                 min_size: int = 5, min_clusters: int = 8, translate: str = 'auto', select: str = 'auto',
-                 bridge: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 k: int = 15, solver: str = 'cca', ridge: float = 0.1, beta: float = 1.0, bins: int = 5,
+                 learner: str = 'auto', base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0,
+                 C: float = 3.0, rows: str = 'both', self_training: int = 0, weight: float = 1.0,
+                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, translate: str = 'auto',
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
-        self.variant = variant
         self.k = k
-        self.beta = beta
-        self.theta = theta
-        self.clusters = clusters
-        self.exact = exact
         self.solver = solver
         self.ridge = ridge
+        self.beta = beta
         self.bins = bins
-        self.scale = scale
         self.learner = learner
         self.base = base
         self.neighbours = neighbours
         self.lambda_ = lambda_
         self.C = C
         self.rows = rows
+        self.self_training = self_training
         self.weight = weight
         self.gamma = gamma
         self.folds = folds
         self.caution = caution
-        self.sampling = sampling
-        self.divergence = divergence
-        self.risk = risk
-        self.kappa = kappa
-        self.tau = tau
-        self.min_size = min_size
-        self.min_clusters = min_clusters
         self.translate = translate
-        self.select = select
-        self.bridge = bridge
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -1765,69 +1833,47 @@ class HeMapTransformer(FerryTransformer):
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Tie what is known to belong together, or as published. Values: ferry | paper.
-    variant : str, default 'linear'
-        Paper: Algorithm 3, or 4 with clusters. Values: linear | nonlinear.
-    k : int, default 0
-        Dimensions of the space; 0: 15 for ferry, 1 for paper. Values: 0 .. 1e+06.
-    beta : float, default 1.0
-        How alike the two sets should be; 2 makes B_T = B_S. Values: 0 .. 1e+06.
-    theta : float, default 0.5
-        Nonlinear: weight of features against clusters. Values: 0 .. 1.
-    clusters : int, default 2
-        Nonlinear: clusters of the target. Values: 1 .. 1e+06.
-    exact : bool, default False
-        Paper: B_T'B_T = I and B_S'B_S = I, not only B'B = I. Values: yes | no.
+    k : int, default 15
+        Dimensions of the space, at most. Values: 1 .. 1e+06.
     solver : str, default 'cca'
-        Ferry: regularised CCA, or the paper's matrix with known ties. Values: cca | eig.
+        Regularised CCA, or the published matrix with known ties. Values: cca | eig.
     ridge : float, default 0.1
         Cca: added to the covariances, times their mean eigenvalue. Values: 1e-12 .. 1e+06.
+    beta : float, default 1.0
+        Eig: how alike the two sets should be. Values: 0 .. 1e+06.
     bins : int, default 5
         Regress: quantiles that are tied. Values: 2 .. 1e+06.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     learner : str, default 'auto'
-        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge.
+        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
     base : str, default 'auto'
-        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge.
+        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
     neighbours : int, default 10
         Knn: neighbours that vote. Values: 1 .. 1e+06.
     lambda_ : float, default 1.0
         Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
     C : float, default 3.0
-        Logreg: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+        Logreg, svm: cost of errors against small weights. Values: 1e-09 .. 1e+09.
     rows : str, default 'both'
         Labelled rows that the learner on the space learns from. Values: both | source | target.
+    self_training : int, default 0
+        Classify: times that the learner on the space labels a tenth of the target's instances, those that it is
+        surest of. Values: 0 .. 1000.
     weight : float, default 1.0
-        Knn, ridge: weight of a source row; a target row has 1. Values: 1e-12 .. 1.
+        Of a source row; a target row has 1. Values: 1e-12 .. 1.
     gamma : float, default -1.0
-        Share of the mapped prediction; -1: by cross-validation (paper: 1). Values: -1 .. 1.
+        Share of the mapped prediction; -1: by cross-validation. Values: -1 .. 1.
     folds : int, default 5
         Of that cross-validation. Values: 2 .. 1e+06.
     caution : float, default 2.0
         Standard errors by which transfer must win there. Values: 0 .. 100.
-    sampling : str, default 'auto'
-        Learn only from source rows that mix with the target's; auto: in mode paper. Values: auto | yes | no.
-    divergence : str, default 'corrected'
-        Sampling: which KL divergence tells the risk. Values: corrected | printed.
-    risk : float, default 0.5
-        Sampling: above this divergence the source is not used. Values: 0 .. 1e+06.
-    kappa : float, default 0.5
-        Sampling: centroids agree within this share of a cluster's radius. Values: 0 .. 1e+06.
-    tau : float, default 2.0
-        Sampling: shares of target and source in a cluster agree within this factor. Values: 1 .. 1e+06.
-    min_size : int, default 5
-        Sampling: least rows of a cluster. Values: 1 .. 1e+09.
-    min_clusters : int, default 8
-        Sampling: least number of clusters. Values: 1 .. 1e+09.
     translate : str, default 'auto'
-        Source labels; auto: in mode paper, or when the label sets differ. Values: auto | yes | no.
-    select : str, default 'auto'
-        The old name of sampling. Values: auto | yes | no.
-    bridge : str, default 'auto'
-        The old name of translate. Values: auto | yes | no.
+        Source labels, by what a target learner calls their rows; auto: numbers, and classes where the target has
+        one that the source lacks. Values: auto | yes | no.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -1848,71 +1894,189 @@ class HeMapTransformer(FerryTransformer):
     _goals = ('embed',)
     _fallback = {'embed': 'pca-joined'}
     _options = (
-        ('mode', 'mode', 'ferry'),
-        ('variant', 'variant', 'linear'),
-        ('k', 'k', 0),
-        ('beta', 'beta', 1.0),
-        ('theta', 'theta', 0.5),
-        ('clusters', 'clusters', 2),
-        ('exact', 'exact', False),
+        ('k', 'k', 15),
         ('solver', 'solver', 'cca'),
         ('ridge', 'ridge', 0.1),
+        ('beta', 'beta', 1.0),
         ('bins', 'bins', 5),
-        ('scale', 'scale', 'auto'),
         ('learner', 'learner', 'auto'),
         ('base', 'base', 'auto'),
         ('neighbours', 'neighbours', 10),
         ('lambda_', 'lambda', 1.0),
         ('C', 'C', 3.0),
         ('rows', 'rows', 'both'),
+        ('self_training', 'self_training', 0),
         ('weight', 'weight', 1.0),
         ('gamma', 'gamma', -1.0),
         ('folds', 'folds', 5),
         ('caution', 'caution', 2.0),
-        ('sampling', 'sampling', 'auto'),
-        ('divergence', 'divergence', 'corrected'),
-        ('risk', 'risk', 0.5),
-        ('kappa', 'kappa', 0.5),
-        ('tau', 'tau', 2.0),
-        ('min_size', 'min_size', 5),
-        ('min_clusters', 'min_clusters', 8),
         ('translate', 'translate', 'auto'),
-        ('select', 'select', 'auto'),
-        ('bridge', 'bridge', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', variant: str = 'linear', k: int = 0, beta: float = 1.0, theta: float = 0.5,
-                 clusters: int = 2, exact: bool = False, solver: str = 'cca', ridge: float = 0.1, bins: int = 5,
-                 scale: str = 'auto', learner: str = 'auto', base: str = 'auto', neighbours: int = 10,
-                 lambda_: float = 1.0, C: float = 3.0, rows: str = 'both', weight: float = 1.0,
-                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, sampling: str = 'auto',
-                 divergence: str = 'corrected', risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0,
-                 min_size: int = 5, min_clusters: int = 8, translate: str = 'auto', select: str = 'auto',
-                 bridge: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 k: int = 15, solver: str = 'cca', ridge: float = 0.1, beta: float = 1.0, bins: int = 5,
+                 learner: str = 'auto', base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0,
+                 C: float = 3.0, rows: str = 'both', self_training: int = 0, weight: float = 1.0,
+                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, translate: str = 'auto',
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
-        self.variant = variant
         self.k = k
-        self.beta = beta
-        self.theta = theta
-        self.clusters = clusters
-        self.exact = exact
         self.solver = solver
         self.ridge = ridge
+        self.beta = beta
         self.bins = bins
-        self.scale = scale
         self.learner = learner
         self.base = base
         self.neighbours = neighbours
         self.lambda_ = lambda_
         self.C = C
         self.rows = rows
+        self.self_training = self_training
         self.weight = weight
         self.gamma = gamma
         self.folds = folds
         self.caution = caution
+        self.translate = translate
+        self.scale = scale
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class HeMapPaper(_Proba, FerryClassifier):
+    """Heterogeneous mapping as published.
+
+    Needs a source, one view of every domain.
+
+    Parameters
+    ----------
+    variant : str, default 'linear'
+        Algorithm 3, or 4 with clusters. Values: linear | nonlinear.
+    k : int, default 1
+        Dimensions of the space. Values: 1 .. 1e+06.
+    beta : float, default 1.0
+        How alike the two sets should be; 2 makes B_T = B_S. Values: 0 .. 1e+06.
+    theta : float, default 0.5
+        Nonlinear: weight of features against clusters. Values: 0 .. 1.
+    clusters : int, default 2
+        Nonlinear: clusters of the target. Values: 1 .. 1e+06.
+    bins : int, default 5
+        Nonlinear, regress: clusters of the source, by quantiles. Values: 2 .. 1e+06.
+    exact : bool, default False
+        B_T'B_T = I and B_S'B_S = I, not only B'B = I. Values: yes | no.
+    as_printed : bool, default False
+        B_T and B_S as they are, not each standardised. Values: yes | no.
+    learner : str, default 'auto'
+        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
+    base : str, default 'auto'
+        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    lambda_ : float, default 1.0
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    C : float, default 3.0
+        Logreg, svm: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    rows : str, default 'both'
+        Labelled rows that the learner on the space learns from. Values: both | source | target.
+    self_training : int, default 0
+        Classify: times that the learner on the space labels a tenth of the target's instances, those that it is
+        surest of. Values: 0 .. 1000.
+    sampling : bool, default True
+        Learn only from source rows that mix with the target's. Values: yes | no.
+    divergence : str, default 'corrected'
+        Sampling: which KL divergence measures the risk. Values: corrected | printed.
+    risk : float, default 0.5
+        Sampling: above this divergence the source is not used. Values: 0 .. 1e+06.
+    kappa : float, default 0.5
+        Sampling: centroids agree within this share of a cluster's radius. Values: 0 .. 1e+06.
+    tau : float, default 2.0
+        Sampling: shares of target and source in a cluster agree within this factor. Values: 1 .. 1e+06.
+    min_size : int, default 5
+        Sampling: least rows of a cluster. Values: 1 .. 1e+09.
+    min_clusters : int, default 8
+        Sampling: least number of clusters. Values: 1 .. 1e+09.
+    translate : bool, default True
+        Source labels, by what a target learner calls their rows. Values: yes | no.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+    """
+
+    _method = 'hemap-paper'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('variant', 'variant', 'linear'),
+        ('k', 'k', 1),
+        ('beta', 'beta', 1.0),
+        ('theta', 'theta', 0.5),
+        ('clusters', 'clusters', 2),
+        ('bins', 'bins', 5),
+        ('exact', 'exact', False),
+        ('as_printed', 'as_printed', False),
+        ('learner', 'learner', 'auto'),
+        ('base', 'base', 'auto'),
+        ('neighbours', 'neighbours', 10),
+        ('lambda_', 'lambda', 1.0),
+        ('C', 'C', 3.0),
+        ('rows', 'rows', 'both'),
+        ('self_training', 'self_training', 0),
+        ('sampling', 'sampling', True),
+        ('divergence', 'divergence', 'corrected'),
+        ('risk', 'risk', 0.5),
+        ('kappa', 'kappa', 0.5),
+        ('tau', 'tau', 2.0),
+        ('min_size', 'min_size', 5),
+        ('min_clusters', 'min_clusters', 8),
+        ('translate', 'translate', True),
+        ('scale', 'scale', 'auto'),
+    )
+
+    def __init__(self, *,
+                 variant: str = 'linear', k: int = 1, beta: float = 1.0, theta: float = 0.5, clusters: int = 2,
+                 bins: int = 5, exact: bool = False, as_printed: bool = False, learner: str = 'auto',
+                 base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0, C: float = 3.0,
+                 rows: str = 'both', self_training: int = 0, sampling: bool = True, divergence: str = 'corrected',
+                 risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0, min_size: int = 5,
+                 min_clusters: int = 8, translate: bool = True, scale: str = 'auto', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.variant = variant
+        self.k = k
+        self.beta = beta
+        self.theta = theta
+        self.clusters = clusters
+        self.bins = bins
+        self.exact = exact
+        self.as_printed = as_printed
+        self.learner = learner
+        self.base = base
+        self.neighbours = neighbours
+        self.lambda_ = lambda_
+        self.C = C
+        self.rows = rows
+        self.self_training = self_training
         self.sampling = sampling
         self.divergence = divergence
         self.risk = risk
@@ -1921,8 +2085,297 @@ class HeMapTransformer(FerryTransformer):
         self.min_size = min_size
         self.min_clusters = min_clusters
         self.translate = translate
-        self.select = select
-        self.bridge = bridge
+        self.scale = scale
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class HeMapPaperRegressor(FerryRegressor):
+    """Heterogeneous mapping as published.
+
+    Needs a source, one view of every domain.
+
+    Parameters
+    ----------
+    variant : str, default 'linear'
+        Algorithm 3, or 4 with clusters. Values: linear | nonlinear.
+    k : int, default 1
+        Dimensions of the space. Values: 1 .. 1e+06.
+    beta : float, default 1.0
+        How alike the two sets should be; 2 makes B_T = B_S. Values: 0 .. 1e+06.
+    theta : float, default 0.5
+        Nonlinear: weight of features against clusters. Values: 0 .. 1.
+    clusters : int, default 2
+        Nonlinear: clusters of the target. Values: 1 .. 1e+06.
+    bins : int, default 5
+        Nonlinear, regress: clusters of the source, by quantiles. Values: 2 .. 1e+06.
+    exact : bool, default False
+        B_T'B_T = I and B_S'B_S = I, not only B'B = I. Values: yes | no.
+    as_printed : bool, default False
+        B_T and B_S as they are, not each standardised. Values: yes | no.
+    learner : str, default 'auto'
+        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
+    base : str, default 'auto'
+        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    lambda_ : float, default 1.0
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    C : float, default 3.0
+        Logreg, svm: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    rows : str, default 'both'
+        Labelled rows that the learner on the space learns from. Values: both | source | target.
+    self_training : int, default 0
+        Classify: times that the learner on the space labels a tenth of the target's instances, those that it is
+        surest of. Values: 0 .. 1000.
+    sampling : bool, default True
+        Learn only from source rows that mix with the target's. Values: yes | no.
+    divergence : str, default 'corrected'
+        Sampling: which KL divergence measures the risk. Values: corrected | printed.
+    risk : float, default 0.5
+        Sampling: above this divergence the source is not used. Values: 0 .. 1e+06.
+    kappa : float, default 0.5
+        Sampling: centroids agree within this share of a cluster's radius. Values: 0 .. 1e+06.
+    tau : float, default 2.0
+        Sampling: shares of target and source in a cluster agree within this factor. Values: 1 .. 1e+06.
+    min_size : int, default 5
+        Sampling: least rows of a cluster. Values: 1 .. 1e+09.
+    min_clusters : int, default 8
+        Sampling: least number of clusters. Values: 1 .. 1e+09.
+    translate : bool, default True
+        Source labels, by what a target learner calls their rows. Values: yes | no.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+    """
+
+    _method = 'hemap-paper'
+    _goals = ('regress',)
+    _fallback = {'regress': 'ridge'}
+    _options = (
+        ('variant', 'variant', 'linear'),
+        ('k', 'k', 1),
+        ('beta', 'beta', 1.0),
+        ('theta', 'theta', 0.5),
+        ('clusters', 'clusters', 2),
+        ('bins', 'bins', 5),
+        ('exact', 'exact', False),
+        ('as_printed', 'as_printed', False),
+        ('learner', 'learner', 'auto'),
+        ('base', 'base', 'auto'),
+        ('neighbours', 'neighbours', 10),
+        ('lambda_', 'lambda', 1.0),
+        ('C', 'C', 3.0),
+        ('rows', 'rows', 'both'),
+        ('self_training', 'self_training', 0),
+        ('sampling', 'sampling', True),
+        ('divergence', 'divergence', 'corrected'),
+        ('risk', 'risk', 0.5),
+        ('kappa', 'kappa', 0.5),
+        ('tau', 'tau', 2.0),
+        ('min_size', 'min_size', 5),
+        ('min_clusters', 'min_clusters', 8),
+        ('translate', 'translate', True),
+        ('scale', 'scale', 'auto'),
+    )
+
+    def __init__(self, *,
+                 variant: str = 'linear', k: int = 1, beta: float = 1.0, theta: float = 0.5, clusters: int = 2,
+                 bins: int = 5, exact: bool = False, as_printed: bool = False, learner: str = 'auto',
+                 base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0, C: float = 3.0,
+                 rows: str = 'both', self_training: int = 0, sampling: bool = True, divergence: str = 'corrected',
+                 risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0, min_size: int = 5,
+                 min_clusters: int = 8, translate: bool = True, scale: str = 'auto', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.variant = variant
+        self.k = k
+        self.beta = beta
+        self.theta = theta
+        self.clusters = clusters
+        self.bins = bins
+        self.exact = exact
+        self.as_printed = as_printed
+        self.learner = learner
+        self.base = base
+        self.neighbours = neighbours
+        self.lambda_ = lambda_
+        self.C = C
+        self.rows = rows
+        self.self_training = self_training
+        self.sampling = sampling
+        self.divergence = divergence
+        self.risk = risk
+        self.kappa = kappa
+        self.tau = tau
+        self.min_size = min_size
+        self.min_clusters = min_clusters
+        self.translate = translate
+        self.scale = scale
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class HeMapPaperTransformer(FerryTransformer):
+    """Heterogeneous mapping as published.
+
+    Needs a source, one view of every domain.
+
+    Parameters
+    ----------
+    variant : str, default 'linear'
+        Algorithm 3, or 4 with clusters. Values: linear | nonlinear.
+    k : int, default 1
+        Dimensions of the space. Values: 1 .. 1e+06.
+    beta : float, default 1.0
+        How alike the two sets should be; 2 makes B_T = B_S. Values: 0 .. 1e+06.
+    theta : float, default 0.5
+        Nonlinear: weight of features against clusters. Values: 0 .. 1.
+    clusters : int, default 2
+        Nonlinear: clusters of the target. Values: 1 .. 1e+06.
+    bins : int, default 5
+        Nonlinear, regress: clusters of the source, by quantiles. Values: 2 .. 1e+06.
+    exact : bool, default False
+        B_T'B_T = I and B_S'B_S = I, not only B'B = I. Values: yes | no.
+    as_printed : bool, default False
+        B_T and B_S as they are, not each standardised. Values: yes | no.
+    learner : str, default 'auto'
+        Learner on the space; auto: knn for classes, ridge for numbers. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
+    base : str, default 'auto'
+        Learner on the target's own features; auto: logreg or ridge. Values: auto | knn | logreg | ridge | svm |
+        gbdt.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    lambda_ : float, default 1.0
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    C : float, default 3.0
+        Logreg, svm: cost of errors against small weights. Values: 1e-09 .. 1e+09.
+    rows : str, default 'both'
+        Labelled rows that the learner on the space learns from. Values: both | source | target.
+    self_training : int, default 0
+        Classify: times that the learner on the space labels a tenth of the target's instances, those that it is
+        surest of. Values: 0 .. 1000.
+    sampling : bool, default True
+        Learn only from source rows that mix with the target's. Values: yes | no.
+    divergence : str, default 'corrected'
+        Sampling: which KL divergence measures the risk. Values: corrected | printed.
+    risk : float, default 0.5
+        Sampling: above this divergence the source is not used. Values: 0 .. 1e+06.
+    kappa : float, default 0.5
+        Sampling: centroids agree within this share of a cluster's radius. Values: 0 .. 1e+06.
+    tau : float, default 2.0
+        Sampling: shares of target and source in a cluster agree within this factor. Values: 1 .. 1e+06.
+    min_size : int, default 5
+        Sampling: least rows of a cluster. Values: 1 .. 1e+09.
+    min_clusters : int, default 8
+        Sampling: least number of clusters. Values: 1 .. 1e+09.
+    translate : bool, default True
+        Source labels, by what a target learner calls their rows. Values: yes | no.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+    """
+
+    _method = 'hemap-paper'
+    _goals = ('embed',)
+    _fallback = {'embed': 'pca-joined'}
+    _options = (
+        ('variant', 'variant', 'linear'),
+        ('k', 'k', 1),
+        ('beta', 'beta', 1.0),
+        ('theta', 'theta', 0.5),
+        ('clusters', 'clusters', 2),
+        ('bins', 'bins', 5),
+        ('exact', 'exact', False),
+        ('as_printed', 'as_printed', False),
+        ('learner', 'learner', 'auto'),
+        ('base', 'base', 'auto'),
+        ('neighbours', 'neighbours', 10),
+        ('lambda_', 'lambda', 1.0),
+        ('C', 'C', 3.0),
+        ('rows', 'rows', 'both'),
+        ('self_training', 'self_training', 0),
+        ('sampling', 'sampling', True),
+        ('divergence', 'divergence', 'corrected'),
+        ('risk', 'risk', 0.5),
+        ('kappa', 'kappa', 0.5),
+        ('tau', 'tau', 2.0),
+        ('min_size', 'min_size', 5),
+        ('min_clusters', 'min_clusters', 8),
+        ('translate', 'translate', True),
+        ('scale', 'scale', 'auto'),
+    )
+
+    def __init__(self, *,
+                 variant: str = 'linear', k: int = 1, beta: float = 1.0, theta: float = 0.5, clusters: int = 2,
+                 bins: int = 5, exact: bool = False, as_printed: bool = False, learner: str = 'auto',
+                 base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0, C: float = 3.0,
+                 rows: str = 'both', self_training: int = 0, sampling: bool = True, divergence: str = 'corrected',
+                 risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0, min_size: int = 5,
+                 min_clusters: int = 8, translate: bool = True, scale: str = 'auto', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.variant = variant
+        self.k = k
+        self.beta = beta
+        self.theta = theta
+        self.clusters = clusters
+        self.bins = bins
+        self.exact = exact
+        self.as_printed = as_printed
+        self.learner = learner
+        self.base = base
+        self.neighbours = neighbours
+        self.lambda_ = lambda_
+        self.C = C
+        self.rows = rows
+        self.self_training = self_training
+        self.sampling = sampling
+        self.divergence = divergence
+        self.risk = risk
+        self.kappa = kappa
+        self.tau = tau
+        self.min_size = min_size
+        self.min_clusters = min_clusters
+        self.translate = translate
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -1931,26 +2384,58 @@ class HeMapTransformer(FerryTransformer):
 
 
 class HetOMTL(_Stream, FerryClassifier):
-    """Online transfer from several sources; experts under a hedge.
+    """Online learning of a target's stream: six experts, a detector of drift.
 
     Needs a view of the target.
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Four linear experts on the target, the published algorithm, or six experts (ridges, a sentinel for drift)
-        that cost more and err less. Values: experts | paper | ferry.
     basis : int, default 0
-        Ferry: labels up to which ridges are exact, and the size of their basis afterwards; 0: 600, fewer above
-        2048 dense features. Values: 0 .. 5000.
-    rate : float, default 0.9
-        Experts: factor of an expert's weight after a mistake. Values: 1e-09 .. 1.
-    share : float, default 0.01
-        Experts: part of the weight that is redistributed after each label. Values: 0 .. 1.
-    keep : int, default 600
-        Experts: newest labelled rows kept to solve the class codes from. Values: 0 .. 100000.
-    grow : float, default 1.6
-        Experts: solve them again when labels have grown by this factor. Values: 1.0001 .. 1e+09.
+        Labels up to which ridges are exact, and the size of their basis afterwards; 0: 600, fewer above 2048 dense
+        features. Values: 0 .. 5000.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    HetOMTL-CDSPP: Heterogeneous Online Multi-Source Transfer Learning with Cross-Domain Structure Preserving
+    Projection, 2023.
+    """
+
+    _method = 'hetomtl'
+    _goals = ('classify',)
+    _multilabel = False
+    _options = (
+        ('basis', 'basis', 0),
+    )
+
+    def __init__(self, *,
+                 basis: int = 0, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.basis = basis
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class HetOMTLPaper(_Stream, FerryClassifier):
+    """Online transfer from several sources: a hedge over projections.
+
+    Needs source labels, some target labels that may be seen, a view of the target.
+
+    Parameters
+    ----------
     alpha : float, default 1.0
         CDSPP: weight of |P|^2. Values: 1e-12 .. 1e+12.
     post : str, default 'none'
@@ -1984,16 +2469,11 @@ class HetOMTL(_Stream, FerryClassifier):
     Projection, 2023.
     """
 
-    _method = 'hetomtl'
+    _method = 'hetomtl-paper'
     _goals = ('classify',)
     _multilabel = False
+    _fallback = {'classify': 'mpa'}
     _options = (
-        ('mode', 'mode', 'ferry'),
-        ('basis', 'basis', 0),
-        ('rate', 'rate', 0.9),
-        ('share', 'share', 0.01),
-        ('keep', 'keep', 600),
-        ('grow', 'grow', 1.6),
         ('alpha', 'alpha', 1.0),
         ('post', 'post', 'none'),
         ('variant', 'variant', 'pa1'),
@@ -2005,18 +2485,10 @@ class HetOMTL(_Stream, FerryClassifier):
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', basis: int = 0, rate: float = 0.9, share: float = 0.01, keep: int = 600,
-                 grow: float = 1.6, alpha: float = 1.0, post: str = 'none', variant: str = 'pa1', C: float = 1.0,
-                 beta1: float = 0.9, beta2: float = 0.9, horizon: float = 0.0, per_class: int = 0,
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
-                 n_jobs: int | None = None,
+                 alpha: float = 1.0, post: str = 'none', variant: str = 'pa1', C: float = 1.0, beta1: float = 0.9,
+                 beta2: float = 0.9, horizon: float = 0.0, per_class: int = 0, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
-        self.basis = basis
-        self.rate = rate
-        self.share = share
-        self.keep = keep
-        self.grow = grow
         self.alpha = alpha
         self.post = post
         self.variant = variant
@@ -2033,19 +2505,19 @@ class HetOMTL(_Stream, FerryClassifier):
 
 
 class Hop(_Proba, FerryClassifier):
-    """A chain of classifiers over the bridge, each taught by the one before.
+    """A chain of classifiers over the bridge, each trained by the one before.
 
     Needs source labels, a view of the target, features that lead from a source to the target.
 
     Parameters
     ----------
     learner : str, default 'logreg'
-        Classifier of each hop; gp: kernel regression for the last. Values: logreg | svm | gp.
+        Classifier of each step; gp: kernel regression for the last. Values: logreg | svm | gp.
     targets : str, default 'auto'
         Pass probabilities on, or classes; auto: classes with svm. Values: auto | soft | hard.
     C : float, default 0.0
         Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
-        teach it. Values: 0 .. 1e+09.
+        train it. Values: 0 .. 1e+09.
     gate : bool, default False
         Gp: let labels of the target correct the bridge or overrule it. Values: yes | no.
     scale : str, default 'auto'
@@ -2101,7 +2573,7 @@ class Hop(_Proba, FerryClassifier):
         self.verbose = verbose
 
 
-class HTLIC(FerryClassifier):
+class HTLIC(_Proba, FerryClassifier):
     """Latent features of the target from a bridge's pairs, for an SVM on its labels.
 
     Needs a source, an intermediate domain, some target labels that may be seen, a view of every domain, features that
@@ -2173,22 +2645,22 @@ class HTLIC(FerryClassifier):
         self.verbose = verbose
 
 
-class ICA(FerryClassifier):
+class ICA(_Proba, FerryClassifier):
     """Iterative classification: features and the classes among the neighbours.
 
     Needs some target labels that may be seen, a view of the target, a graph of the target.
 
     Parameters
     ----------
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     C : float, default 1.0
         Cost of errors against small weights. Values: 1e-09 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     max_iter : int, default 20
         Rounds of prediction, at most. Values: 1 .. 1e+06.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -2209,21 +2681,72 @@ class ICA(FerryClassifier):
     _goals = ('classify',)
     _multilabel = False
     _options = (
-        ('scale', 'scale', 'auto'),
         ('C', 'C', 1.0),
         ('eps', 'eps', 0.01),
         ('max_iter', 'max_iter', 20),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 scale: str = 'auto', C: float = 1.0, eps: float = 0.01, max_iter: int = 20,
+                 C: float = 1.0, eps: float = 0.01, max_iter: int = 20, scale: str = 'auto',
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.C = C
+        self.eps = eps
+        self.max_iter = max_iter
+        self.scale = scale
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class KernelBridge(_Proba, FerryClassifier):
+    """Kernel regression over the bridge, joined with a learner for few labels.
+
+    Needs source labels, an intermediate domain, a view of the target, features that lead from a source to the target.
+
+    Parameters
+    ----------
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'kernel-bridge'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
+    )
+
+    def __init__(self, *,
+                 scale: str = 'auto', leaks: str = 'drop', bridge_labels: str = 'use',
                  sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.scale = scale
-        self.C = C
-        self.eps = eps
-        self.max_iter = max_iter
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -2244,7 +2767,7 @@ class KMeansHop(FerryClassifier):
         Of each start, at most. Values: 1 .. 100000.
     C : float, default 0.0
         Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
-        teach it. Values: 0 .. 1e+09.
+        train it. Values: 0 .. 1e+09.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
@@ -2303,18 +2826,18 @@ class KNN(_Proba, FerryClassifier):
 
     Parameters
     ----------
+    k : int, default 0
+        Neighbours that vote; 0: 5, or the best of 1, 5 and 15 by cross-validation on the target's labels, where
+        every class has five of them. Values: 0 .. 1e+06.
+    distance : str, default 'euclidean'
+        What nearest means. Values: euclidean | cosine.
+    weights : str, default 'uniform'
+        Votes count alike, or 1 / distance. Values: uniform | distance.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    k : int, default 0
-        Neighbours that vote; 0: 5, or the best of 1, 5 and 15 by 3 folds if every class has 5 visible labels.
-        Values: 0 .. 1e+06.
-    distance : str, default 'euclidean'
-        What nearest means. Values: euclidean | cosine.
-    weights : str, default 'uniform'
-        Votes count alike, or 1 / distance. Values: uniform | distance.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -2335,23 +2858,23 @@ class KNN(_Proba, FerryClassifier):
     _goals = ('classify', 'multilabel')
     _multilabel = True
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
         ('k', 'k', 0),
         ('distance', 'distance', 'euclidean'),
         ('weights', 'weights', 'uniform'),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', k: int = 0, distance: str = 'euclidean',
-                 weights: str = 'uniform', sources: list | None = None, unlabelled: object = None,
+                 k: int = 0, distance: str = 'euclidean', weights: str = 'uniform', train: str = 'auto',
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
         self.k = k
         self.distance = distance
         self.weights = weights
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -2366,18 +2889,18 @@ class KNNRegressor(FerryRegressor):
 
     Parameters
     ----------
+    k : int, default 0
+        Neighbours that vote; 0: 5, or the best of 1, 5 and 15 by cross-validation on the target's labels, where
+        every class has five of them. Values: 0 .. 1e+06.
+    distance : str, default 'euclidean'
+        What nearest means. Values: euclidean | cosine.
+    weights : str, default 'uniform'
+        Votes count alike, or 1 / distance. Values: uniform | distance.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    k : int, default 0
-        Neighbours that vote; 0: 5, or the best of 1, 5 and 15 by 3 folds if every class has 5 visible labels.
-        Values: 0 .. 1e+06.
-    distance : str, default 'euclidean'
-        What nearest means. Values: euclidean | cosine.
-    weights : str, default 'uniform'
-        Votes count alike, or 1 / distance. Values: uniform | distance.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -2397,23 +2920,23 @@ class KNNRegressor(FerryRegressor):
     _method = 'knn'
     _goals = ('regress',)
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
         ('k', 'k', 0),
         ('distance', 'distance', 'euclidean'),
         ('weights', 'weights', 'uniform'),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', k: int = 0, distance: str = 'euclidean',
-                 weights: str = 'uniform', sources: list | None = None, unlabelled: object = None,
+                 k: int = 0, distance: str = 'euclidean', weights: str = 'uniform', train: str = 'auto',
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
         self.k = k
         self.distance = distance
         self.weights = weights
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -2462,7 +2985,7 @@ class LabelPrior(FerryClassifier):
         self.verbose = verbose
 
 
-class LabelPropagation(FerryClassifier):
+class LabelPropagation(_Proba, FerryClassifier):
     """Labels spread over the target's graphs, without features.
 
     Needs some target labels that may be seen, a graph of the target.
@@ -2580,7 +3103,7 @@ class LatentMap(_Proba, FerryClassifier):
         Ridge of the regression that fills in features. Values: 1e-09 .. 1e+09.
     C : float, default 0.0
         Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
-        teach it. Values: 0 .. 1e+09.
+        train it. Values: 0 .. 1e+09.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
@@ -2645,11 +3168,8 @@ class LIFT(FerryClassifier):
 
     Parameters
     ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
+    learner : str, default 'svm'
+        What learns from the distances: an SVM for each label, or one RankSVM for all. Values: svm | ranksvm.
     ratio : float, default 0.1
         Clusters for each instance of the rarer side. Values: 1e-06 .. 1.
     max_iter : int, default 100
@@ -2658,6 +3178,11 @@ class LIFT(FerryClassifier):
         Cost of errors against small weights. Values: above 0 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance of the SVMs. Values: 1e-12 .. 1.
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -2678,25 +3203,27 @@ class LIFT(FerryClassifier):
     _goals = ('multilabel',)
     _multilabel = True
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
+        ('learner', 'learner', 'svm'),
         ('ratio', 'ratio', 0.1),
         ('max_iter', 'max_iter', 100),
         ('C', 'C', 1.0),
         ('eps', 'eps', 0.01),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', ratio: float = 0.1, max_iter: int = 100,
-                 C: float = 1.0, eps: float = 0.01, sources: list | None = None, unlabelled: object = None,
+                 learner: str = 'svm', ratio: float = 0.1, max_iter: int = 100, C: float = 1.0, eps: float = 0.01,
+                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
+        self.learner = learner
         self.ratio = ratio
         self.max_iter = max_iter
         self.C = C
         self.eps = eps
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -2711,20 +3238,18 @@ class LogReg(_Proba, FerryClassifier):
 
     Parameters
     ----------
+    C : float, default 0.0
+        Cost of errors against small weights; 0: 10 for classes, or the best of 1, 10 and 100 by cross-validation
+        on the target's labels, where every class has five of them; 1 for label sets. Values: 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    balanced : bool, default False
+        Weigh classes by n / (k n_c). Values: yes | no.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    C : float, default 0.0
-        Cost of errors against small weights; 0: 10 for classes, or the best of 1, 10 and 100 by 3 folds if every
-        class has 5 visible labels; 1 for label sets. Values: 0 .. 1e+09.
-    eps : float, default 0.01
-        Stopping tolerance. Values: 1e-12 .. 1.
-    bias : bool, default True
-        Learn a constant term. Values: yes | no.
-    balanced : bool, default False
-        Weigh classes by n / (k n_c). Values: yes | no.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -2745,25 +3270,23 @@ class LogReg(_Proba, FerryClassifier):
     _goals = ('classify', 'multilabel')
     _multilabel = True
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
         ('C', 'C', 0.0),
         ('eps', 'eps', 0.01),
-        ('bias', 'bias', True),
         ('balanced', 'balanced', False),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', C: float = 0.0, eps: float = 0.01, bias: bool = True,
-                 balanced: bool = False, sources: list | None = None, unlabelled: object = None,
+                 C: float = 0.0, eps: float = 0.01, balanced: bool = False, train: str = 'auto',
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
         self.C = C
         self.eps = eps
-        self.bias = bias
         self.balanced = balanced
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -2860,22 +3383,69 @@ class MF(FerryRater):
     Parameters
     ----------
     solver : str, default 'auto'
-        Variational Bayes (with diagonal covariances: faster), alternating least squares or stochastic gradient
-        descent; auto: vb up to 2 million ratings, then vb-diagonal. Values: auto | vb | vb-diagonal | als | sgd.
+        Full covariances, or diagonal ones: faster; auto: vb up to 2 million ratings, then vb-diagonal. Values:
+        auto | vb | vb-diagonal.
     rank : int, default 0
         Columns of the two factors; 0: 5, 10 and 20 weighed (vb), else 20. Values: 0 .. 1000.
     sweeps : int, default 0
-        Most sweeps over users and items; 0: 10 (vb), 6 (vb-diagonal), else 20. Values: 0 .. 1e+06.
+        Most sweeps over users and items; 0: 10 (vb), 6 (vb-diagonal). Values: 0 .. 1e+06.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Lim and Teh, Variational Bayesian Approach to Movie Rating Prediction, KDD Cup 2007.
+    """
+
+    _method = 'mf'
+    _goals = ('rate',)
+    _options = (
+        ('solver', 'solver', 'auto'),
+        ('rank', 'rank', 0),
+        ('sweeps', 'sweeps', 0),
+    )
+
+    def __init__(self, *,
+                 solver: str = 'auto', rank: int = 0, sweeps: int = 0, sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.solver = solver
+        self.rank = rank
+        self.sweeps = sweeps
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class MfAls(FerryRater):
+    """Biased matrix factorisation of the target's ratings by least squares.
+
+    Needs ratings of every domain.
+
+    Parameters
+    ----------
+    rank : int, default 20
+        Columns of the two factors. Values: 1 .. 1000.
+    sweeps : int, default 20
+        Most sweeps over users and items. Values: 1 .. 1e+06.
     ridge : str, default 'row'
-        Als, sgd: lambda for each user and item, or for each of their ratings. Values: row | rating.
+        Lambda for each user and item, or for each of their ratings. Values: row | rating.
     lambda_ : float, default 16.0
-        Als, sgd: ridge weight of the factors. Values: 1e-09 .. 1e+09.
+        Ridge weight of the factors. Values: 1e-09 .. 1e+09.
     bias : float, default 5.0
-        Als, sgd: ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
+        Ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
     tol : float, default 0.0001
-        Als, sgd: relative drop of the objective to stop at. Values: 0 .. 1.
-    rate : float, default 0.1
-        Sgd: size of the first sweep's steps; that of sweep t is rate / sqrt(t). Values: 1e-09 .. 1.
+        Relative drop of the objective to stop at. Values: 0 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -2892,32 +3462,28 @@ class MF(FerryRater):
     Koren, Bell and Volinsky, Matrix Factorization Techniques, Computer 2009.
     """
 
-    _method = 'mf'
+    _method = 'mf-als'
     _goals = ('rate',)
     _options = (
-        ('solver', 'solver', 'auto'),
-        ('rank', 'rank', 0),
-        ('sweeps', 'sweeps', 0),
+        ('rank', 'rank', 20),
+        ('sweeps', 'sweeps', 20),
         ('ridge', 'ridge', 'row'),
         ('lambda_', 'lambda', 16.0),
         ('bias', 'bias', 5.0),
         ('tol', 'tol', 0.0001),
-        ('rate', 'rate', 0.1),
     )
 
     def __init__(self, *,
-                 solver: str = 'auto', rank: int = 0, sweeps: int = 0, ridge: str = 'row', lambda_: float = 16.0,
-                 bias: float = 5.0, tol: float = 0.0001, rate: float = 0.1, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 rank: int = 20, sweeps: int = 20, ridge: str = 'row', lambda_: float = 16.0, bias: float = 5.0,
+                 tol: float = 0.0001, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.solver = solver
         self.rank = rank
         self.sweeps = sweeps
         self.ridge = ridge
         self.lambda_ = lambda_
         self.bias = bias
         self.tol = tol
-        self.rate = rate
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -2932,43 +3498,8 @@ class MINDTL(FerryRater):
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Weights of evidence; soft groups of residuals; or hard groups of ratings as published. The other options
-        are for soft and paper. Values: ferry | soft | paper.
-    k : int, default 10
-        Groups of users. Values: 1 .. 1000.
-    l : int, default 10
-        Groups of items. Values: 1 .. 1000.
-    extract : str, default 'ionmtf'
-        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
-    update : str, default 'paper'
-        Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
-    sweeps : int, default 60
-        Sweeps of ionmtf and onmtf. Values: 0 .. 1e+06.
-    polish : int, default 20
-        Most sweeps of two-way k-means after it. Values: 0 .. 1e+06.
-    restarts : int, default 3
-        Starts of an extraction; the best is kept. Values: 1 .. 1e+06.
-    beta : float, default 5.0
-        Ratings that draw a block's mean to its row and column. Values: 0 .. 1e+09.
-    most : int, default 400
-        Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
-    order : str, default 'task'
-        Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
     use : int, default 0
-        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
-    starts : int, default 1
-        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
-    iters : int, default 20
-        Sweeps over the target. Values: 1 .. 1e+06.
-    lambda_ : str, default 'simplex'
-        Mode paper: weights of the sources. Values: simplex | sgd | ls.
-    copies : int, default 3
-        Mode soft: codebooks of a source that are averaged. Values: 1 .. 1000.
-    bias : float, default 5.0
-        Mode soft: ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
-    hold : float, default 0.1
-        Mode soft: share of ratings held out to weigh the sources. Values: 0 .. 0.5.
+        Sources used, the first of the task; 0: all. Values: 0 .. 1000.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -2990,7 +3521,79 @@ class MINDTL(FerryRater):
     _goals = ('rate',)
     _fallback = {'rate': 'mf'}
     _options = (
-        ('mode', 'mode', 'ferry'),
+        ('use', 'use', 0),
+    )
+
+    def __init__(self, *,
+                 use: int = 0, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.use = use
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class MINDTLPaper(FerryRater):
+    """Rating patterns of several incomplete sources, hard groups, as published.
+
+    Needs a source, ratings of every domain.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Groups of users; 0: a tenth of a source's users. Values: 0 .. 1000.
+    l : int, default 10
+        Groups of items; 0: a tenth of a source's items. Values: 0 .. 1000.
+    extract : str, default 'ionmtf'
+        How the groups of a source are found. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+    update : str, default 'paper'
+        Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
+    sweeps : int, default 60
+        Sweeps of ionmtf and onmtf. Values: 0 .. 1e+06.
+    polish : int, default 20
+        Most sweeps of two-way k-means after it. Values: 0 .. 1e+06.
+    restarts : int, default 3
+        Starts of an extraction; the best is kept. Values: 1 .. 1e+06.
+    beta : float, default 5.0
+        Ratings that draw a block's mean to its row and column. Values: 0 .. 1e+09.
+    most : int, default 400
+        Users and items of a source, those with most ratings; 0: all. Values: 0 .. 1e+09.
+    order : str, default 'task'
+        Sources as the task has them, or by the error of each alone on ratings held out. Values: task | nearest.
+    use : int, default 0
+        Sources used, the first in that order; 0: all. Values: 0 .. 1000.
+    starts : int, default 1
+        Starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+    iters : int, default 20
+        Sweeps over the target. Values: 1 .. 1e+06.
+    lambda_ : str, default 'simplex'
+        Weights of the sources. Values: simplex | sgd | ls.
+    theta : float, default 0.05
+        Learning rate of lambda: sgd. Values: 1e-09 .. 1.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    He et al., Robust Transfer Learning for Cross-domain Collaborative Filtering Using Multiple Rating Patterns
+    Approximation, WSDM 2018.
+    """
+
+    _method = 'mindtl-paper'
+    _goals = ('rate',)
+    _fallback = {'rate': 'mf'}
+    _options = (
         ('k', 'k', 10),
         ('l', 'l', 10),
         ('extract', 'extract', 'ionmtf'),
@@ -3005,19 +3608,16 @@ class MINDTL(FerryRater):
         ('starts', 'starts', 1),
         ('iters', 'iters', 20),
         ('lambda_', 'lambda', 'simplex'),
-        ('copies', 'copies', 3),
-        ('bias', 'bias', 5.0),
-        ('hold', 'hold', 0.1),
+        ('theta', 'theta', 0.05),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper',
-                 sweeps: int = 60, polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400,
-                 order: str = 'task', use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex',
-                 copies: int = 3, bias: float = 5.0, hold: float = 0.1, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
+                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
+                 use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex', theta: float = 0.05,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
         self.k = k
         self.l = l
         self.extract = extract
@@ -3032,9 +3632,7 @@ class MINDTL(FerryRater):
         self.starts = starts
         self.iters = iters
         self.lambda_ = lambda_
-        self.copies = copies
-        self.bias = bias
-        self.hold = hold
+        self.theta = theta
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3049,50 +3647,44 @@ class MMLTL(FerryClassifier):
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Ferry: the minimum of a centred problem; paper: as printed. Values: ferry | paper.
     mmd : str, default 'on'
         Off: no term that brings the domains together (MLTL). Values: on | off.
     rho : float, default 15.0
-        Mode ferry: strength of the term, whatever the unit of the features. Values: 0 or more.
+        Strength of the term, whatever the unit of the features. Values: 0 or more.
     mu : str, default 'auto'
-        Its weight: a number, inf, or auto (ferry: from rho; paper: 30). Values: text.
+        Its weight: a number, inf, or auto (from rho). Values: text.
     gate : bool, default True
-        Mode ferry, mu auto, no kernel: where the domains' means do not differ, cross-validation chooses between
-        features and subspace. Values: yes | no.
+        Mu auto, no kernel: where the domains' means do not differ, cross-validation chooses between features and
+        subspace. Values: yes | no.
     g : int, default 0
         Latent features; 0: as many as labels. Values: 0 .. 1e+06.
     g1 : float, default 1.0
         Weight of |U|^2. Values: above 0.
     g2 : float, default 1.0
         Weight of |V|^2. Values: above 0.
-    centre : str, default 'auto'
-        Take the source's mean off G; auto: in mode ferry. Values: auto | yes | no.
-    latent : str, default 'auto'
-        Scale latent features each, or all alike; auto: zscore in mode ferry. Values: auto | zscore | plain.
+    centre : bool, default True
+        Take the source's mean off G. Values: yes | no.
+    latent : str, default 'zscore'
+        Scale latent features each, or all alike. Values: zscore | plain.
     shrink : str, default 'none'
         Shrink the difference of the means by its noise. Values: none | js | soft.
     kernel : str, default 'none'
         Work in the space of a kernel. Values: none | linear | rbf.
     gamma : float, default 0.0
         Rbf: exp(-gamma |x - y|^2); 0: 1 / median of |x - y|^2. Values: 0 or more.
-    sweeps : int, default 50
-        Mode paper: sweeps. Values: 1 .. 1e+09.
-    sylvester : str, default 'exact'
-        Mode paper: how U is found; bartels-stewart is slow. Values: exact | bartels-stewart.
     max_iter : int, default 1000
-        Mode ferry: most steps. Values: 1 .. 1e+09.
+        Most steps. Values: 1 .. 1e+09.
     tol : float, default 1e-10
-        Mode ferry: gradient at which to stop, relative to |G|. Values: 0 .. 1.
-    scale : str, default 'auto'
-        Scale features first; auto: none in mode paper, else standard. Values: auto | none | words | standard |
-        roots | common | l2.
+        Gradient at which to stop, relative to |G|. Values: 0 .. 1.
     C : float, default 1.0
         Cost of a label that comes after one it should precede. Values: above 0 .. 1e+09.
     epochs : int, default 100
         Most passes over the instances. Values: 1 .. 1e+09.
     rank_tol : float, default 0.0001
         Stop at a pass that finds the mean loss of an instance within about this of the least. Values: 0 .. 1.
+    scale : str, default 'standard'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3114,7 +3706,6 @@ class MMLTL(FerryClassifier):
     _multilabel = True
     _fallback = {'multilabel': 'ranksvm'}
     _options = (
-        ('mode', 'mode', 'ferry'),
         ('mmd', 'mmd', 'on'),
         ('rho', 'rho', 15.0),
         ('mu', 'mu', 'auto'),
@@ -3122,30 +3713,27 @@ class MMLTL(FerryClassifier):
         ('g', 'g', 0),
         ('g1', 'g1', 1.0),
         ('g2', 'g2', 1.0),
-        ('centre', 'centre', 'auto'),
-        ('latent', 'latent', 'auto'),
+        ('centre', 'centre', True),
+        ('latent', 'latent', 'zscore'),
         ('shrink', 'shrink', 'none'),
         ('kernel', 'kernel', 'none'),
         ('gamma', 'gamma', 0.0),
-        ('sweeps', 'sweeps', 50),
-        ('sylvester', 'sylvester', 'exact'),
         ('max_iter', 'max_iter', 1000),
         ('tol', 'tol', 1e-10),
-        ('scale', 'scale', 'auto'),
         ('C', 'C', 1.0),
         ('epochs', 'epochs', 100),
         ('rank_tol', 'rank_tol', 0.0001),
+        ('scale', 'scale', 'standard'),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', mmd: str = 'on', rho: float = 15.0, mu: str = 'auto', gate: bool = True,
-                 g: int = 0, g1: float = 1.0, g2: float = 1.0, centre: str = 'auto', latent: str = 'auto',
-                 shrink: str = 'none', kernel: str = 'none', gamma: float = 0.0, sweeps: int = 50,
-                 sylvester: str = 'exact', max_iter: int = 1000, tol: float = 1e-10, scale: str = 'auto',
-                 C: float = 1.0, epochs: int = 100, rank_tol: float = 0.0001, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 mmd: str = 'on', rho: float = 15.0, mu: str = 'auto', gate: bool = True, g: int = 0,
+                 g1: float = 1.0, g2: float = 1.0, centre: bool = True, latent: str = 'zscore',
+                 shrink: str = 'none', kernel: str = 'none', gamma: float = 0.0, max_iter: int = 1000,
+                 tol: float = 1e-10, C: float = 1.0, epochs: int = 100, rank_tol: float = 0.0001,
+                 scale: str = 'standard', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
         self.mmd = mmd
         self.rho = rho
         self.mu = mu
@@ -3158,14 +3746,96 @@ class MMLTL(FerryClassifier):
         self.shrink = shrink
         self.kernel = kernel
         self.gamma = gamma
-        self.sweeps = sweeps
-        self.sylvester = sylvester
         self.max_iter = max_iter
         self.tol = tol
-        self.scale = scale
         self.C = C
         self.epochs = epochs
         self.rank_tol = rank_tol
+        self.scale = scale
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class MMLTLPaper(FerryClassifier):
+    """Mmltl as published: plain sweeps from a random start.
+
+    Needs source labels, a view of the target.
+
+    Parameters
+    ----------
+    mmd : str, default 'on'
+        Off: no term that brings the domains together (MLTL). Values: on | off.
+    mu : float, default 30.0
+        Its weight. Values: 0 or more.
+    g : int, default 0
+        Latent features; 0: as many as labels. Values: 0 .. 1e+06.
+    g1 : float, default 1.0
+        Weight of |U|^2. Values: above 0.
+    g2 : float, default 1.0
+        Weight of |V|^2. Values: above 0.
+    sweeps : int, default 50
+        Times that V and U are found. Values: 1 .. 1e+09.
+    sylvester : str, default 'exact'
+        How U is found; bartels-stewart is slow. Values: exact | bartels-stewart.
+    C : float, default 1.0
+        Cost of a label that comes after one it should precede. Values: above 0 .. 1e+09.
+    epochs : int, default 100
+        Most passes over the instances. Values: 1 .. 1e+09.
+    scale : str, default 'none'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Jiang et al., Multi-label Transfer Learning via Maximum Mean Discrepancy, Information and Control 2016.
+    """
+
+    _method = 'mmltl-paper'
+    _goals = ('multilabel',)
+    _multilabel = True
+    _fallback = {'multilabel': 'ranksvm'}
+    _options = (
+        ('mmd', 'mmd', 'on'),
+        ('mu', 'mu', 30.0),
+        ('g', 'g', 0),
+        ('g1', 'g1', 1.0),
+        ('g2', 'g2', 1.0),
+        ('sweeps', 'sweeps', 50),
+        ('sylvester', 'sylvester', 'exact'),
+        ('C', 'C', 1.0),
+        ('epochs', 'epochs', 100),
+        ('scale', 'scale', 'none'),
+    )
+
+    def __init__(self, *,
+                 mmd: str = 'on', mu: float = 30.0, g: int = 0, g1: float = 1.0, g2: float = 1.0,
+                 sweeps: int = 50, sylvester: str = 'exact', C: float = 1.0, epochs: int = 100,
+                 scale: str = 'none', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.mmd = mmd
+        self.mu = mu
+        self.g = g
+        self.g1 = g1
+        self.g2 = g2
+        self.sweeps = sweeps
+        self.sylvester = sylvester
+        self.C = C
+        self.epochs = epochs
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3320,20 +3990,17 @@ class PCAJoined(FerryTransformer):
 
     Parameters
     ----------
-    d : int, default 10
-        Dimensions of the embedding. Values: 1 .. 1e+06.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
+    d : int, default -1
+        Dimensions of the embedding; -1: 10, or as many as the views span. Values: -1 .. 1e+06.
     balance : str, default 'auto'
         Then views to one size: mean squared length of rows, or largest singular value; auto: frob, none with
         scale: none. Values: auto | none | frob | spectral.
     missing : str, default 'auto'
         Instances that lack views: as if at the mean, or by regression from the others; auto: regress when half or
         more are lacking. Values: auto | mean | regress.
-    solver : str, default 'auto'
-        Eigenproblem: write the matrix out, or only multiply by it; auto: dense up to 1500 columns. Values: auto |
-        dense | operator.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3353,23 +4020,21 @@ class PCAJoined(FerryTransformer):
     _method = 'pca-joined'
     _goals = ('embed',)
     _options = (
-        ('d', 'd', 10),
-        ('scale', 'scale', 'auto'),
+        ('d', 'd', -1),
         ('balance', 'balance', 'auto'),
         ('missing', 'missing', 'auto'),
-        ('solver', 'solver', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 d: int = 10, scale: str = 'auto', balance: str = 'auto', missing: str = 'auto',
-                 solver: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 d: int = -1, balance: str = 'auto', missing: str = 'auto', scale: str = 'auto',
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.d = d
-        self.scale = scale
         self.balance = balance
         self.missing = missing
-        self.solver = solver
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3377,16 +4042,13 @@ class PCAJoined(FerryTransformer):
         self.verbose = verbose
 
 
-class Place(FerryClassifier):
+class Place(_Proba, FerryClassifier):
     """Classes without a target label, placed by the geometry of the source's.
 
     Needs source labels, some target labels that may be seen, a view of every domain.
 
     Parameters
     ----------
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     name : str, default 'auto'
         Classes without a label get their names: where the test on the seen classes says that the source's geometry
         holds, or in any case. Values: auto | always.
@@ -3398,6 +4060,9 @@ class Place(FerryClassifier):
     most : int, default 20000
         Rows among which labels spread; of more a sample is drawn and the others ask their nearest in it (cost
         grows with the square). Values: 100 .. 1e+06.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3415,23 +4080,23 @@ class Place(FerryClassifier):
     _multilabel = False
     _fallback = {'classify': 'logreg'}
     _options = (
-        ('scale', 'scale', 'auto'),
         ('name', 'name', 'auto'),
         ('neighbours', 'neighbours', 10),
         ('prior', 'prior', ''),
         ('most', 'most', 20000),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 scale: str = 'auto', name: str = 'auto', neighbours: int = 10, prior: str = '',
-                 most: int = 20000, sources: list | None = None, unlabelled: object = None,
+                 name: str = 'auto', neighbours: int = 10, prior: str = '', most: int = 20000,
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.scale = scale
         self.name = name
         self.neighbours = neighbours
         self.prior = prior
         self.most = most
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3440,21 +4105,58 @@ class Place(FerryClassifier):
 
 
 class RandomCodebook(FerryRater):
-    """Mindtl with random numbers as codebooks, or as the weights of its sources.
+    """Mindtl with random numbers as the weights of its sources.
 
     Needs a source, ratings of every domain.
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Weights of evidence; soft groups of residuals; or hard groups of ratings as published. The other options
-        are for soft and paper. Values: ferry | soft | paper.
+    use : int, default 0
+        Sources used, the first of the task; 0: all. Values: 0 .. 1000.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'random-codebook'
+    _goals = ('rate',)
+    _fallback = {'rate': 'mf'}
+    _options = (
+        ('use', 'use', 0),
+    )
+
+    def __init__(self, *,
+                 use: int = 0, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.use = use
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class RandomCodebookPaper(FerryRater):
+    """Mindtl-paper with random numbers as codebooks.
+
+    Needs a source, ratings of every domain.
+
+    Parameters
+    ----------
     k : int, default 10
-        Groups of users. Values: 1 .. 1000.
+        Groups of users; 0: a tenth of a source's users. Values: 0 .. 1000.
     l : int, default 10
-        Groups of items. Values: 1 .. 1000.
+        Groups of items; 0: a tenth of a source's items. Values: 0 .. 1000.
     extract : str, default 'ionmtf'
-        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+        How the groups of a source are found. Values: ionmtf | onmtf | dc-onmtf | kmeans.
     update : str, default 'paper'
         Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
     sweeps : int, default 60
@@ -3472,17 +4174,13 @@ class RandomCodebook(FerryRater):
     use : int, default 0
         Sources used, the first in that order; 0: all. Values: 0 .. 1000.
     starts : int, default 1
-        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+        Starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
     iters : int, default 20
         Sweeps over the target. Values: 1 .. 1e+06.
     lambda_ : str, default 'simplex'
-        Mode paper: weights of the sources. Values: simplex | sgd | ls.
-    copies : int, default 3
-        Mode soft: codebooks of a source that are averaged. Values: 1 .. 1000.
-    bias : float, default 5.0
-        Mode soft: ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
-    hold : float, default 0.1
-        Mode soft: share of ratings held out to weigh the sources. Values: 0 .. 0.5.
+        Weights of the sources. Values: simplex | sgd | ls.
+    theta : float, default 0.05
+        Learning rate of lambda: sgd. Values: 1e-09 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3495,11 +4193,10 @@ class RandomCodebook(FerryRater):
         Show a progress bar, if tqdm is there.
     """
 
-    _method = 'random-codebook'
+    _method = 'random-codebook-paper'
     _goals = ('rate',)
     _fallback = {'rate': 'mf'}
     _options = (
-        ('mode', 'mode', 'ferry'),
         ('k', 'k', 10),
         ('l', 'l', 10),
         ('extract', 'extract', 'ionmtf'),
@@ -3514,19 +4211,16 @@ class RandomCodebook(FerryRater):
         ('starts', 'starts', 1),
         ('iters', 'iters', 20),
         ('lambda_', 'lambda', 'simplex'),
-        ('copies', 'copies', 3),
-        ('bias', 'bias', 5.0),
-        ('hold', 'hold', 0.1),
+        ('theta', 'theta', 0.05),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper',
-                 sweeps: int = 60, polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400,
-                 order: str = 'task', use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex',
-                 copies: int = 3, bias: float = 5.0, hold: float = 0.1, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
+                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
+                 use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex', theta: float = 0.05,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
         self.k = k
         self.l = l
         self.extract = extract
@@ -3541,9 +4235,7 @@ class RandomCodebook(FerryRater):
         self.starts = starts
         self.iters = iters
         self.lambda_ = lambda_
-        self.copies = copies
-        self.bias = bias
-        self.hold = hold
+        self.theta = theta
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3558,11 +4250,6 @@ class RankSVM(FerryClassifier):
 
     Parameters
     ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     center : str, default 'none'
         Take off the mean of the instances learned from, and the target's. Values: none | per-domain.
     C : float, default 1.0
@@ -3571,6 +4258,11 @@ class RankSVM(FerryClassifier):
         Most passes over the instances. Values: 1 .. 1e+09.
     rank_tol : float, default 0.0001
         Stop at a pass that finds the mean loss of an instance within about this of the least. Values: 0 .. 1.
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3591,25 +4283,25 @@ class RankSVM(FerryClassifier):
     _goals = ('multilabel',)
     _multilabel = True
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
         ('center', 'center', 'none'),
         ('C', 'C', 1.0),
         ('epochs', 'epochs', 100),
         ('rank_tol', 'rank_tol', 0.0001),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', center: str = 'none', C: float = 1.0,
-                 epochs: int = 100, rank_tol: float = 0.0001, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 center: str = 'none', C: float = 1.0, epochs: int = 100, rank_tol: float = 0.0001,
+                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
         self.center = center
         self.C = C
         self.epochs = epochs
         self.rank_tol = rank_tol
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3656,6 +4348,87 @@ class RatingMean(FerryRater):
         self.verbose = verbose
 
 
+class Residual(FerryClassifier):
+    """Tables with common columns: the source's answer and what the target adds to it.
+
+    Needs source labels, a view of the target.
+
+    Parameters
+    ----------
+    pooled : bool, default True
+        Also learn from the rows of both together: most of the time. Values: yes | no.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'residual'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('pooled', 'pooled', True),
+    )
+
+    def __init__(self, *,
+                 pooled: bool = True, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.pooled = pooled
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class ResidualRegressor(FerryRegressor):
+    """Tables with common columns: the source's answer and what the target adds to it.
+
+    Needs source labels, a view of the target.
+
+    Parameters
+    ----------
+    pooled : bool, default True
+        Also learn from the rows of both together: most of the time. Values: yes | no.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'residual'
+    _goals = ('regress',)
+    _fallback = {'regress': 'ridge'}
+    _options = (
+        ('pooled', 'pooled', True),
+    )
+
+    def __init__(self, *,
+                 pooled: bool = True, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.pooled = pooled
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
 class Ridge(FerryClassifier):
     """Ridge regression; classes and labels by 0/1 targets.
 
@@ -3663,14 +4436,14 @@ class Ridge(FerryClassifier):
 
     Parameters
     ----------
+    lambda_ : float, default 0.0
+        Weight of |W|^2; 0: 1, or the best of 0.1, 1 and 10 by cross-validation on the target's labels, where every
+        class has five of them. Values: 0 .. 1e+12.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    lambda_ : float, default 0.0
-        Weight of |W|^2; 0: 1, or the best of 0.1, 1 and 10 by 3 folds if every class has 5 visible labels. Values:
-        0 .. 1e+12.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3691,18 +4464,18 @@ class Ridge(FerryClassifier):
     _goals = ('classify', 'multilabel')
     _multilabel = True
     _options = (
+        ('lambda_', 'lambda', 0.0),
         ('train', 'train', 'auto'),
         ('scale', 'scale', 'auto'),
-        ('lambda_', 'lambda', 0.0),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', lambda_: float = 0.0, sources: list | None = None,
+                 lambda_: float = 0.0, train: str = 'auto', scale: str = 'auto', sources: list | None = None,
                  unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
+        self.lambda_ = lambda_
         self.train = train
         self.scale = scale
-        self.lambda_ = lambda_
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3717,14 +4490,14 @@ class RidgeRegressor(FerryRegressor):
 
     Parameters
     ----------
+    lambda_ : float, default 0.0
+        Weight of |W|^2; 0: 1, or the best of 0.1, 1 and 10 by cross-validation on the target's labels, where every
+        class has five of them. Values: 0 .. 1e+12.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    lambda_ : float, default 0.0
-        Weight of |W|^2; 0: 1, or the best of 0.1, 1 and 10 by 3 folds if every class has 5 visible labels. Values:
-        0 .. 1e+12.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3744,18 +4517,18 @@ class RidgeRegressor(FerryRegressor):
     _method = 'ridge'
     _goals = ('regress',)
     _options = (
+        ('lambda_', 'lambda', 0.0),
         ('train', 'train', 'auto'),
         ('scale', 'scale', 'auto'),
-        ('lambda_', 'lambda', 0.0),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', lambda_: float = 0.0, sources: list | None = None,
+                 lambda_: float = 0.0, train: str = 'auto', scale: str = 'auto', sources: list | None = None,
                  unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
+        self.lambda_ = lambda_
         self.train = train
         self.scale = scale
-        self.lambda_ = lambda_
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3770,10 +4543,6 @@ class SemiGBDT(_Proba, FerryClassifier):
 
     Parameters
     ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    missing : str, default 'mean'
-        Cells that are missing: by the mean, or each split decides. Values: mean | tree.
     trees : int, default 100
         Iterations, at most. Values: 1 .. 1e+06.
     depth : int, default 3
@@ -3781,20 +4550,17 @@ class SemiGBDT(_Proba, FerryClassifier):
     rate : float, default 0.1
         Nu: how much of each step is taken. Values: 1e-06 .. 1.
     min_leaf : int, default 3
-        Instances in a leaf, at least (not XGBoost). Values: 1 .. 1e+09.
-    min_child : float, default -1.0
-        Curvature in a leaf, at least; -1: 0.5 for classes, 4 for numbers. Values: -1 .. 1e+09.
+        Instances in a leaf, at least. Values: 1 .. 1e+09.
     reg : float, default -1.0
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
-    bins : int, default 64
-        Thresholds per feature (histograms). Values: 2 .. 65536.
-    learner : str, default 'exact'
-        Trees: exact, or from histograms for large data: XGBoost's, or our own. Values: exact | xgboost |
-        histogram.
+    bins : int, default 0
+        Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
     rounds : int, default 5
         Times that instances get labels. Values: 1 .. 1e+06.
     share : float, default 0.1
         Of the instances without a label that get one each time. Values: 1e-09 .. 1.
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3815,38 +4581,32 @@ class SemiGBDT(_Proba, FerryClassifier):
     _goals = ('classify',)
     _multilabel = False
     _options = (
-        ('train', 'train', 'auto'),
-        ('missing', 'missing', 'mean'),
         ('trees', 'trees', 100),
         ('depth', 'depth', 3),
         ('rate', 'rate', 0.1),
         ('min_leaf', 'min_leaf', 3),
-        ('min_child', 'min_child', -1.0),
         ('reg', 'reg', -1.0),
-        ('bins', 'bins', 64),
-        ('learner', 'learner', 'exact'),
+        ('bins', 'bins', 0),
         ('rounds', 'rounds', 5),
         ('share', 'share', 0.1),
+        ('train', 'train', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', missing: str = 'mean', trees: int = 100, depth: int = 3, rate: float = 0.1,
-                 min_leaf: int = 3, min_child: float = -1.0, reg: float = -1.0, bins: int = 64,
-                 learner: str = 'exact', rounds: int = 5, share: float = 0.1, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
+                 bins: int = 0, rounds: int = 5, share: float = 0.1, train: str = 'auto',
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.missing = missing
         self.trees = trees
         self.depth = depth
         self.rate = rate
         self.min_leaf = min_leaf
-        self.min_child = min_child
         self.reg = reg
         self.bins = bins
-        self.learner = learner
         self.rounds = rounds
         self.share = share
+        self.train = train
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3861,25 +4621,21 @@ class SemiSVM(FerryClassifier):
 
     Parameters
     ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     C : float, default 1.0
         Cost of errors against small weights. Values: 1e-09 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
-    tube : float, default 0.1
-        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
-    bias : bool, default True
-        Learn a constant term. Values: yes | no.
     balanced : bool, default False
         Weigh classes by n / (k n_c). Values: yes | no.
     rounds : int, default 5
         Times that instances get labels. Values: 1 .. 1e+06.
     share : float, default 0.1
         Of the instances without a label that get one each time. Values: 1e-09 .. 1.
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3900,32 +4656,27 @@ class SemiSVM(FerryClassifier):
     _goals = ('classify',)
     _multilabel = False
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
         ('C', 'C', 1.0),
         ('eps', 'eps', 0.01),
-        ('tube', 'tube', 0.1),
-        ('bias', 'bias', True),
         ('balanced', 'balanced', False),
         ('rounds', 'rounds', 5),
         ('share', 'share', 0.1),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', C: float = 1.0, eps: float = 0.01, tube: float = 0.1,
-                 bias: bool = True, balanced: bool = False, rounds: int = 5, share: float = 0.1,
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
-                 n_jobs: int | None = None,
+                 C: float = 1.0, eps: float = 0.01, balanced: bool = False, rounds: int = 5, share: float = 0.1,
+                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
         self.C = C
         self.eps = eps
-        self.tube = tube
-        self.bias = bias
         self.balanced = balanced
         self.rounds = rounds
         self.share = share
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3933,23 +4684,23 @@ class SemiSVM(FerryClassifier):
         self.verbose = verbose
 
 
-class SGC(FerryClassifier):
+class SGC(_Proba, FerryClassifier):
     """Logistic regression on features that are smoothed over the target's graphs.
 
     Needs some target labels that may be seen, a view of the target, a graph of the target.
 
     Parameters
     ----------
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     C : float, default 0.0
-        Cost of errors against small weights; 0: 10, or the best of 1, 10 and 100 by 3 folds if every class has 5
-        visible labels. Values: 0 .. 1e+09.
+        Cost of errors against small weights; 0: 10, or the best of 1, 10 and 100 by cross-validation on the
+        target's labels, where every class has five of them. Values: 0 .. 1e+09.
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     steps : int, default 2
         Of smoothing: how far away neighbours count. Values: 1 .. 100.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -3970,21 +4721,21 @@ class SGC(FerryClassifier):
     _goals = ('classify',)
     _multilabel = False
     _options = (
-        ('scale', 'scale', 'auto'),
         ('C', 'C', 0.0),
         ('eps', 'eps', 0.01),
         ('steps', 'steps', 2),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 scale: str = 'auto', C: float = 0.0, eps: float = 0.01, steps: int = 2,
+                 C: float = 0.0, eps: float = 0.01, steps: int = 2, scale: str = 'auto',
                  sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.scale = scale
         self.C = C
         self.eps = eps
         self.steps = steps
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -3993,21 +4744,58 @@ class SGC(FerryClassifier):
 
 
 class ShuffledCodebook(FerryRater):
-    """Mindtl with the entries of its codebooks, or the ratings of its sources, shuffled.
+    """Mindtl with the ratings of its sources shuffled.
 
     Needs a source, ratings of every domain.
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Weights of evidence; soft groups of residuals; or hard groups of ratings as published. The other options
-        are for soft and paper. Values: ferry | soft | paper.
+    use : int, default 0
+        Sources used, the first of the task; 0: all. Values: 0 .. 1000.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+    """
+
+    _method = 'shuffled-codebook'
+    _goals = ('rate',)
+    _fallback = {'rate': 'mf'}
+    _options = (
+        ('use', 'use', 0),
+    )
+
+    def __init__(self, *,
+                 use: int = 0, sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.use = use
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class ShuffledCodebookPaper(FerryRater):
+    """Mindtl-paper with the entries of its codebooks shuffled.
+
+    Needs a source, ratings of every domain.
+
+    Parameters
+    ----------
     k : int, default 10
-        Groups of users. Values: 1 .. 1000.
+        Groups of users; 0: a tenth of a source's users. Values: 0 .. 1000.
     l : int, default 10
-        Groups of items. Values: 1 .. 1000.
+        Groups of items; 0: a tenth of a source's items. Values: 0 .. 1000.
     extract : str, default 'ionmtf'
-        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+        How the groups of a source are found. Values: ionmtf | onmtf | dc-onmtf | kmeans.
     update : str, default 'paper'
         Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
     sweeps : int, default 60
@@ -4025,17 +4813,13 @@ class ShuffledCodebook(FerryRater):
     use : int, default 0
         Sources used, the first in that order; 0: all. Values: 0 .. 1000.
     starts : int, default 1
-        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+        Starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
     iters : int, default 20
         Sweeps over the target. Values: 1 .. 1e+06.
     lambda_ : str, default 'simplex'
-        Mode paper: weights of the sources. Values: simplex | sgd | ls.
-    copies : int, default 3
-        Mode soft: codebooks of a source that are averaged. Values: 1 .. 1000.
-    bias : float, default 5.0
-        Mode soft: ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
-    hold : float, default 0.1
-        Mode soft: share of ratings held out to weigh the sources. Values: 0 .. 0.5.
+        Weights of the sources. Values: simplex | sgd | ls.
+    theta : float, default 0.05
+        Learning rate of lambda: sgd. Values: 1e-09 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -4048,11 +4832,10 @@ class ShuffledCodebook(FerryRater):
         Show a progress bar, if tqdm is there.
     """
 
-    _method = 'shuffled-codebook'
+    _method = 'shuffled-codebook-paper'
     _goals = ('rate',)
     _fallback = {'rate': 'mf'}
     _options = (
-        ('mode', 'mode', 'ferry'),
         ('k', 'k', 10),
         ('l', 'l', 10),
         ('extract', 'extract', 'ionmtf'),
@@ -4067,19 +4850,16 @@ class ShuffledCodebook(FerryRater):
         ('starts', 'starts', 1),
         ('iters', 'iters', 20),
         ('lambda_', 'lambda', 'simplex'),
-        ('copies', 'copies', 3),
-        ('bias', 'bias', 5.0),
-        ('hold', 'hold', 0.1),
+        ('theta', 'theta', 0.05),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper',
-                 sweeps: int = 60, polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400,
-                 order: str = 'task', use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex',
-                 copies: int = 3, bias: float = 5.0, hold: float = 0.1, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
+                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
+                 use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex', theta: float = 0.05,
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
         self.k = k
         self.l = l
         self.extract = extract
@@ -4094,9 +4874,7 @@ class ShuffledCodebook(FerryRater):
         self.starts = starts
         self.iters = iters
         self.lambda_ = lambda_
-        self.copies = copies
-        self.bias = bias
-        self.hold = hold
+        self.theta = theta
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -4111,11 +4889,6 @@ class SMLTL(FerryClassifier):
 
     Parameters
     ----------
-    train : str, default 'auto'
-        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    scale : str, default 'auto'
-        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
-        standard | roots | common | l2.
     lambda_ : float, default 0.2
         Strength of the elastic net, as a share of what leaves no feature. Values: 0 .. 1.
     alpha : float, default 0.5
@@ -4130,6 +4903,11 @@ class SMLTL(FerryClassifier):
         Most passes over the instances. Values: 1 .. 1e+09.
     rank_tol : float, default 0.0001
         Stop at a pass that finds the mean loss of an instance within about this of the least. Values: 0 .. 1.
+    train : str, default 'auto'
+        Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -4150,8 +4928,6 @@ class SMLTL(FerryClassifier):
     _goals = ('multilabel',)
     _multilabel = True
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
         ('lambda_', 'lambda', 0.2),
         ('alpha', 'alpha', 0.5),
         ('max_iter', 'max_iter', 1000),
@@ -4159,16 +4935,16 @@ class SMLTL(FerryClassifier):
         ('C', 'C', 1.0),
         ('epochs', 'epochs', 100),
         ('rank_tol', 'rank_tol', 0.0001),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', lambda_: float = 0.2, alpha: float = 0.5,
-                 max_iter: int = 1000, tol: float = 1e-06, C: float = 1.0, epochs: int = 100,
-                 rank_tol: float = 0.0001, sources: list | None = None, unlabelled: object = None,
+                 lambda_: float = 0.2, alpha: float = 0.5, max_iter: int = 1000, tol: float = 1e-06,
+                 C: float = 1.0, epochs: int = 100, rank_tol: float = 0.0001, train: str = 'auto',
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
                  random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
         self.lambda_ = lambda_
         self.alpha = alpha
         self.max_iter = max_iter
@@ -4176,6 +4952,8 @@ class SMLTL(FerryClassifier):
         self.C = C
         self.epochs = epochs
         self.rank_tol = rank_tol
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -4225,22 +5003,20 @@ class SVM(FerryClassifier):
 
     Parameters
     ----------
+    C : float, default 0.0
+        Cost of errors against small weights; 0: 1, or the best of 0.1, 1 and 10 by cross-validation on the
+        target's labels, where every class has five of them. Values: 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    tube : float, default 0.1
+        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
+    balanced : bool, default False
+        Weigh classes by n / (k n_c). Values: yes | no.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    C : float, default 0.0
-        Cost of errors against small weights; 0: 1, or the best of 0.1, 1 and 10 by 3 folds if every class has 5
-        visible labels. Values: 0 .. 1e+09.
-    eps : float, default 0.01
-        Stopping tolerance. Values: 1e-12 .. 1.
-    tube : float, default 0.1
-        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
-    bias : bool, default True
-        Learn a constant term. Values: yes | no.
-    balanced : bool, default False
-        Weigh classes by n / (k n_c). Values: yes | no.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -4261,27 +5037,25 @@ class SVM(FerryClassifier):
     _goals = ('classify', 'multilabel')
     _multilabel = True
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
         ('C', 'C', 0.0),
         ('eps', 'eps', 0.01),
         ('tube', 'tube', 0.1),
-        ('bias', 'bias', True),
         ('balanced', 'balanced', False),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', C: float = 0.0, eps: float = 0.01, tube: float = 0.1,
-                 bias: bool = True, balanced: bool = False, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 C: float = 0.0, eps: float = 0.01, tube: float = 0.1, balanced: bool = False,
+                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
         self.C = C
         self.eps = eps
         self.tube = tube
-        self.bias = bias
         self.balanced = balanced
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -4296,22 +5070,20 @@ class SVMRegressor(FerryRegressor):
 
     Parameters
     ----------
+    C : float, default 0.0
+        Cost of errors against small weights; 0: 1, or the best of 0.1, 1 and 10 by cross-validation on the
+        target's labels, where every class has five of them. Values: 0 .. 1e+09.
+    eps : float, default 0.01
+        Stopping tolerance. Values: 1e-12 .. 1.
+    tube : float, default 0.1
+        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
+    balanced : bool, default False
+        Weigh classes by n / (k n_c). Values: yes | no.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    C : float, default 0.0
-        Cost of errors against small weights; 0: 1, or the best of 0.1, 1 and 10 by 3 folds if every class has 5
-        visible labels. Values: 0 .. 1e+09.
-    eps : float, default 0.01
-        Stopping tolerance. Values: 1e-12 .. 1.
-    tube : float, default 0.1
-        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
-    bias : bool, default True
-        Learn a constant term. Values: yes | no.
-    balanced : bool, default False
-        Weigh classes by n / (k n_c). Values: yes | no.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -4331,27 +5103,25 @@ class SVMRegressor(FerryRegressor):
     _method = 'svm'
     _goals = ('regress',)
     _options = (
-        ('train', 'train', 'auto'),
-        ('scale', 'scale', 'auto'),
         ('C', 'C', 0.0),
         ('eps', 'eps', 0.01),
         ('tube', 'tube', 0.1),
-        ('bias', 'bias', True),
         ('balanced', 'balanced', False),
+        ('train', 'train', 'auto'),
+        ('scale', 'scale', 'auto'),
     )
 
     def __init__(self, *,
-                 train: str = 'auto', scale: str = 'auto', C: float = 0.0, eps: float = 0.01, tube: float = 0.1,
-                 bias: bool = True, balanced: bool = False, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 C: float = 0.0, eps: float = 0.01, tube: float = 0.1, balanced: bool = False,
+                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.train = train
-        self.scale = scale
         self.C = C
         self.eps = eps
         self.tube = tube
-        self.bias = bias
         self.balanced = balanced
+        self.train = train
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -4367,11 +5137,11 @@ class TALMUD(FerryRater):
     Parameters
     ----------
     k : int, default 10
-        Groups of users. Values: 1 .. 1000.
+        Groups of users; 0: a tenth of a source's users. Values: 0 .. 1000.
     l : int, default 10
-        Groups of items. Values: 1 .. 1000.
+        Groups of items; 0: a tenth of a source's items. Values: 0 .. 1000.
     extract : str, default 'ionmtf'
-        How mode paper finds the groups of a source. Values: ionmtf | onmtf | dc-onmtf | kmeans.
+        How the groups of a source are found. Values: ionmtf | onmtf | dc-onmtf | kmeans.
     update : str, default 'paper'
         Updates of ionmtf: as published, or towards orthogonal columns. Values: paper | orth.
     sweeps : int, default 60
@@ -4389,7 +5159,7 @@ class TALMUD(FerryRater):
     use : int, default 0
         Sources used, the first in that order; 0: all. Values: 0 .. 1000.
     starts : int, default 1
-        Mode paper: starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
+        Starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
     iters : int, default 20
         Sweeps over the target. Values: 1 .. 1e+06.
     sources : list | None, default None
@@ -4453,8 +5223,8 @@ class TALMUD(FerryRater):
         self.verbose = verbose
 
 
-class Triplex(FerryClassifier):
-    """Tri-factorisation with identical, alike and distinct concepts, hop by hop.
+class Triplex(_Proba, FerryClassifier):
+    """Tri-factorisation with identical, alike and distinct concepts, step by step.
 
     Needs source labels, a view of the target, features that lead from a source to the target.
 
@@ -4474,16 +5244,16 @@ class Triplex(FerryClassifier):
     iterations : int, default 40
         Of each factorisation. Values: 1 .. 1e+09.
     norm : str, default 'paper'
-        Columns of F and rows of G to sum 1, or not (see ttl). Values: paper | absorb | none | simplex.
+        Columns of F and rows of G to sum 1, or not (see ttl-paper). Values: paper | absorb | none | simplex.
     exponent : str, default 'half'
         Of the updates. Values: half | one.
     floor : float, default 0.02
-        Smallest entry of the initial labels. Values: 0 .. 1.
+        Smallest entry of the first labels. Values: 0 .. 1.
     tol : float, default 0.0
         Stop at this relative change of the objective; 0: never. Values: 0 .. 1.
     C : float, default 0.0
         Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
-        teach it. Values: 0 .. 1e+09.
+        train it. Values: 0 .. 1e+09.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
@@ -4558,14 +5328,29 @@ class Triplex(FerryClassifier):
 
 
 class TTL(_Proba, FerryClassifier):
-    """Transitive transfer: labels cross intermediate domains to the target.
+    """Transitive transfer: labels go over intermediate domains to the target.
 
     Needs source labels, a view of the target, features that lead from a source to the target.
 
     Parameters
     ----------
-    mode : str, default 'ferry'
-        Ferry: carry, settle, weigh; paper: the coupled factorisation. Values: ferry | paper.
+    C : float, default 0.0
+        Cost of errors of the regressions; 0: by cross-validation. Values: 0 .. 1e+09.
+    refine : str, default 'auto'
+        EM from the propagated labels; auto: words always, other views if three checks hold. Values: auto | yes |
+        no.
+    report : bool, default True
+        Report the reliability of every domain; doubles the time. Values: yes | no.
+    beta : float, default 0.0
+        Weight of a word in EM; 0: 6, or 1 where that is more reliable. Values: 0 .. 1e+06.
+    eta : float, default 0.1
+        Dirichlet pseudo-counts, as a share of all counts. Values: 1e-12 .. 1e+06.
+    steps : int, default 30
+        EM steps, at most. Values: 1 .. 1e+09.
+    tol : float, default 0.001
+        Change of a label at which EM ends. Values: 0 .. 1.
+    least_weight : float, default 0.05
+        Of an intermediate domain that shares features. Values: 0 .. 1.
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
@@ -4573,49 +5358,6 @@ class TTL(_Proba, FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    C : float, default 0.0
-        Cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the labels that
-        teach it. Values: 0 .. 1e+09.
-    settle : str, default 'auto'
-        Ferry: let labels settle; auto: words always, other views if three checks that use no label speak for it.
-        Values: auto | yes | no.
-    trust : bool, default True
-        Ferry: report boarding, crossing and landing. Values: yes | no.
-    beta : float, default 0.0
-        Ferry: how often a word counts, from 800 instances on, less below; 0: 6, or 1 where the halves of the
-        features speak for it. Values: 0 .. 1e+06.
-    eta : float, default 0.1
-        Ferry: pseudo-counts. Values: 1e-12 .. 1e+06.
-    settle_steps : int, default 30
-        Ferry: most steps of settling. Values: 1 .. 1e+09.
-    settle_tol : float, default 0.001
-        Ferry: change of a label at which settling ends. Values: 0 .. 1.
-    w_min : float, default 0.05
-        Ferry: least weight of an intermediate domain. Values: 0 .. 1.
-    p1 : int, default 20
-        Paper: feature clusters that are shared. Values: 0 .. 10000.
-    p2 : int, default 10
-        Paper: feature clusters of each domain. Values: 0 .. 10000.
-    warm : int, default 0
-        Paper: iterations that move the clusters alone, before the others. Values: 0 .. 1e+09.
-    iterations : int, default 100
-        Paper: iterations. Values: 0 .. 1e+09.
-    loss : str, default 'squared'
-        Paper: loss. Values: squared | kl.
-    norm : str, default 'paper'
-        Paper: what is done to F and G after each iteration. Values: paper | absorb | none | simplex.
-    exponent : str, default '0.5'
-        Paper: 0.5 is the published square root, 1 takes full steps. Values: 0.5 | 1.
-    start : str, default 'hop'
-        Paper: first labels of unlabelled instances. Values: hop | uniform | random.
-    init : str, default ''
-        Paper: start from the factors of this model file instead. Values: text.
-    weights : str, default 'equal'
-        Paper: of the views: equal, norm (1 / |X|^2) or numbers, a,b,c. Values: text.
-    floor : float, default 0.02
-        Paper: smallest entry of the initial labels. Values: 0 .. 1.
-    tol : float, default 0.0
-        Paper: stop at this relative change of the objective; 0: never. Values: 0 .. 1.
     sources : list | None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
@@ -4637,18 +5379,103 @@ class TTL(_Proba, FerryClassifier):
     _multilabel = False
     _fallback = {'classify': 'logreg'}
     _options = (
-        ('mode', 'mode', 'ferry'),
+        ('C', 'C', 0.0),
+        ('refine', 'refine', 'auto'),
+        ('report', 'report', True),
+        ('beta', 'beta', 0.0),
+        ('eta', 'eta', 0.1),
+        ('steps', 'steps', 30),
+        ('tol', 'tol', 0.001),
+        ('least_weight', 'least_weight', 0.05),
         ('scale', 'scale', 'auto'),
         ('leaks', 'leaks', 'drop'),
         ('bridge_labels', 'bridge_labels', 'use'),
-        ('C', 'C', 0.0),
-        ('settle', 'settle', 'auto'),
-        ('trust', 'trust', True),
-        ('beta', 'beta', 0.0),
-        ('eta', 'eta', 0.1),
-        ('settle_steps', 'settle_steps', 30),
-        ('settle_tol', 'settle_tol', 0.001),
-        ('w_min', 'w_min', 0.05),
+    )
+
+    def __init__(self, *,
+                 C: float = 0.0, refine: str = 'auto', report: bool = True, beta: float = 0.0, eta: float = 0.1,
+                 steps: int = 30, tol: float = 0.001, least_weight: float = 0.05, scale: str = 'auto',
+                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.C = C
+        self.refine = refine
+        self.report = report
+        self.beta = beta
+        self.eta = eta
+        self.steps = steps
+        self.tol = tol
+        self.least_weight = least_weight
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class TTLPaper(_Proba, FerryClassifier):
+    """Transitive transfer as published: a coupled tri-factorisation.
+
+    Needs source labels, a view of the target, features that lead from a source to the target.
+
+    Parameters
+    ----------
+    p1 : int, default 20
+        Feature clusters that are shared in a group. Values: 0 .. 10000.
+    p2 : int, default 10
+        Feature clusters of each view. Values: 0 .. 10000.
+    warm : int, default 0
+        Iterations that move the clusters alone, before the others. Values: 0 .. 1e+09.
+    iterations : int, default 100
+        Of the factorisation. Values: 0 .. 1e+09.
+    loss : str, default 'squared'
+        Loss. Values: squared | kl.
+    norm : str, default 'paper'
+        What is done to F and G after each iteration. Values: paper | absorb | none | simplex.
+    exponent : str, default '0.5'
+        0.5 is the published square root, 1 takes full steps. Values: 0.5 | 1.
+    start : str, default 'hop'
+        First labels of unlabelled instances. Values: hop | uniform | random.
+    C : float, default 0.0
+        Start hop: cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by cross-validation on the
+        labels that train it. Values: 0 .. 1e+09.
+    floor : float, default 0.02
+        Smallest entry of the first labels. Values: 0 .. 1.
+    weights : str, default 'equal'
+        Of the views: equal, norm (1 / |X|^2) or numbers, a,b,c. Values: text.
+    tol : float, default 0.0
+        Stop at this relative change of the objective; 0: never. Values: 0 .. 1.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Tan, Song, Zhong, Yang, Transitive Transfer Learning, KDD 2015.
+    """
+
+    _method = 'ttl-paper'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
         ('p1', 'p1', 20),
         ('p2', 'p2', 10),
         ('warm', 'warm', 0),
@@ -4657,33 +5484,22 @@ class TTL(_Proba, FerryClassifier):
         ('norm', 'norm', 'paper'),
         ('exponent', 'exponent', '0.5'),
         ('start', 'start', 'hop'),
-        ('init', 'init', ''),
-        ('weights', 'weights', 'equal'),
+        ('C', 'C', 0.0),
         ('floor', 'floor', 0.02),
+        ('weights', 'weights', 'equal'),
         ('tol', 'tol', 0.0),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
     )
 
     def __init__(self, *,
-                 mode: str = 'ferry', scale: str = 'auto', leaks: str = 'drop', bridge_labels: str = 'use',
-                 C: float = 0.0, settle: str = 'auto', trust: bool = True, beta: float = 0.0, eta: float = 0.1,
-                 settle_steps: int = 30, settle_tol: float = 0.001, w_min: float = 0.05, p1: int = 20,
-                 p2: int = 10, warm: int = 0, iterations: int = 100, loss: str = 'squared', norm: str = 'paper',
-                 exponent: str = '0.5', start: str = 'hop', init: str = '', weights: str = 'equal',
-                 floor: float = 0.02, tol: float = 0.0, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 p1: int = 20, p2: int = 10, warm: int = 0, iterations: int = 100, loss: str = 'squared',
+                 norm: str = 'paper', exponent: str = '0.5', start: str = 'hop', C: float = 0.0,
+                 floor: float = 0.02, weights: str = 'equal', tol: float = 0.0, scale: str = 'auto',
+                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
-        self.mode = mode
-        self.scale = scale
-        self.leaks = leaks
-        self.bridge_labels = bridge_labels
-        self.C = C
-        self.settle = settle
-        self.trust = trust
-        self.beta = beta
-        self.eta = eta
-        self.settle_steps = settle_steps
-        self.settle_tol = settle_tol
-        self.w_min = w_min
         self.p1 = p1
         self.p2 = p2
         self.warm = warm
@@ -4692,10 +5508,13 @@ class TTL(_Proba, FerryClassifier):
         self.norm = norm
         self.exponent = exponent
         self.start = start
-        self.init = init
-        self.weights = weights
+        self.C = C
         self.floor = floor
+        self.weights = weights
         self.tol = tol
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _abi
 from ._data import GOALS, Domain, add_view, new_domain
-from ._lib import Handle, context, lib, numbers, text, texts, words, xgboost
+from ._lib import Handle, context, lib, listed, numbers, text, texts, there, words
 
 GOAL_NAMES = {v: k for k, v in GOALS.items()}
 
@@ -44,8 +44,6 @@ class Model:
     @classmethod
     def fit(cls, ctx, task, method, options=None, verbose=False):
         """Learn; gives the model and where and why the fit stopped."""
-        if "gb" in method:  # boosted trees
-            xgboost()
         out = c_void_p()
         info = _abi.ferry_fit_info(size=ctypes.sizeof(_abi.ferry_fit_info))
         with ctx.options(options) as opts:
@@ -56,6 +54,7 @@ class Model:
     def load(cls, path, method=None):
         """From a .ferry file, whoever wrote it."""
         ctx, out = context(), c_void_p()
+        there(path)
         ctx.call(lib.ferry_model_load, os.fsencode(path), method and method.encode(), byref(out))
         return cls(out)
 
@@ -84,27 +83,32 @@ class Model:
     def __setstate__(self, state):
         self._handle = type(self).from_bytes(state["bytes"])._handle
 
+    def _info(self):
+        info = _abi.ferry_model_info(size=ctypes.sizeof(_abi.ferry_model_info))
+        lib.ferry_model_get_info(self.pointer, byref(info))
+        return info
+
     @property
     def method(self):
-        return text(lib.ferry_model_method(self.pointer))
+        return text(self._info().method)
 
     @property
     def goal(self):
-        return GOAL_NAMES[lib.ferry_model_goal(self.pointer)]
+        return GOAL_NAMES[self._info().goal]
 
     @property
     def diagnostics(self):
         """What the fit recorded, as a dict."""
-        return json.loads(text(lib.ferry_model_diagnostics(self.pointer)) or "{}")
+        return json.loads(text(self._info().diagnostics) or "{}")
 
     @property
     def streams(self):
-        return bool(lib.ferry_model_streams(self.pointer))
+        return bool(self._info().streams)
 
     @property
     def names(self):
         """Classes, in the model's order."""
-        return [text(lib.ferry_model_class_at(self.pointer, i)) for i in range(lib.ferry_model_class_count(self.pointer))]
+        return [text(name) for name in listed(lib.ferry_model_class_at, self.pointer)]
 
     def predict_domain(self, ctx, domain, long=True):
         """For a domain of the library, which is freed. Where it takes no time, Ctrl-C need not be looked for."""
@@ -116,11 +120,11 @@ class Model:
             lib.ferry_domain_free(domain)
             lib.ferry_prediction_free(out)
 
-    def predict(self, x, features=None, threads=None):
-        """For a matrix as the data module makes it, or a Domain."""
+    def predict(self, x, features=None, threads=None, known=False):
+        """For a matrix as the data module makes it, or a Domain. known: its rows, which have no ids, are those of the fit."""
         ctx = context(threads=threads)
         if isinstance(x, Domain):
-            return self.predict_domain(ctx, new_domain(ctx, x, "target", "new"))
+            return self.predict_domain(ctx, new_domain(ctx, x, "target", "new", known=known))
         domain = c_void_p()
         ctx.call(lib.ferry_domain_new, b"new", _abi.FERRY_TARGET, byref(domain))
         try:
@@ -157,8 +161,8 @@ class Rows:
     def __init__(self, model):
         self.model = model
         self.cls = c_int32()
-        self.columns = lib.ferry_model_columns(model.pointer)
-        self.votes = np.zeros(max(1, lib.ferry_model_vote_count(model.pointer)), dtype=np.int32)
+        self.columns = model._info().columns
+        self.votes = np.zeros(max(1, model._info().votes), dtype=np.int32)
         self.row = _abi.ferry_row(self.columns, None, None)
 
     def see(self, x, scores=None):

@@ -1,4 +1,5 @@
 """What the tests of ferryml share. They run as plain programs: python3 -B python/tests/test_NAME.py."""
+import importlib.util
 import os
 import sys
 import unittest
@@ -27,6 +28,11 @@ def two_domains(seed=0, n=120, target=90, d=6):
     xs = hidden[:n] @ rng.normal(size=(3, d)) + 0.1 * rng.normal(size=(n, d))
     xt = hidden[n:] @ rng.normal(size=(3, d + 2)) + 0.1 * rng.normal(size=(target, d + 2))
     return xs, classes[:n], xt, classes[n:]
+
+
+def with_pandas(test):
+    """Skip a test where pandas is not installed."""
+    return unittest.skipUnless(importlib.util.find_spec("pandas"), "no pandas")(test)
 
 
 def main():

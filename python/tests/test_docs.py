@@ -43,6 +43,13 @@ class Docs(unittest.TestCase):
             self.assertEqual(book["nbformat"], 4)
             run(["".join(c["source"]) for c in book["cells"] if c["cell_type"] == "code"], os.path.basename(path))
 
+    @unittest.skipIf(os.environ.get("FERRY_INSTALLED"), "of the source tree")
+    def test_what_is_required_will_do(self):
+        """ClassNamePrefixFeaturesOutMixin came with scikit-learn 1.2, so no older one can be promised."""
+        with open(os.path.join(support.TOP, "pyproject.toml"), encoding="utf-8") as f:
+            floor = re.search(r"scikit-learn>=(\d+)\.(\d+)", f.read())
+        self.assertGreaterEqual(tuple(map(int, floor.groups())), (1, 2))
+
     def test_docstrings(self):
         for name in ferryml.__all__:
             thing = getattr(ferryml, name)

@@ -120,6 +120,90 @@ class Transfer(unittest.TestCase):
             np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(XT), name)
 
 
+def blocks(seed=0, n=120):
+    """A graph that joins rows of a class, weak features, a quarter of the labels."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    x = rng.normal(size=(n, 6)) + 0.35 * rng.normal(size=(3, 6))[y]
+    near = np.triu(rng.random((n, n)) < np.where(y[:, None] == y[None], 0.1, 0.006), 1).astype(float)
+    return x, sp.csr_matrix(near + near.T), y, np.where(rng.random(n) < 0.25, y, np.nan)
+
+
+class Graphs(unittest.TestCase):
+    """Rows without ids are recognised, and answered in the caller's order."""
+
+    KINDS = ("LabelPropagation", "CorrectSmooth", "ICA", "SGC", "GBC")
+
+    def same(self, got, want, *what):
+        np.testing.assert_array_equal(got, want, " ".join(what))
+
+    def test_rows_of_the_fit_need_no_ids(self):
+        x, near, _, y = blocks()
+        named = Domain(views={"x": x}, graphs={"g": near}, ids=[f"r{i}" for i in range(len(x))])
+        plain = Domain(views={"x": x}, graphs={"g": near})
+        alike = Domain(views={"x": np.asfortranarray(x)}, graphs={"g": near.tocoo()})
+        for name in self.KINDS:
+            kind = getattr(ferryml, name)
+            fixed = {"C": 1.0} if "C" in kind().get_params() else {}  # folds that choose it go by ids, or by what rows hold
+            want = kind(**fixed).fit(named, y).predict(named)
+            model = kind(**fixed).fit(plain, y)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                for d in (plain, alike):
+                    self.same(model.predict(d), want, name)
+                    self.same(pickle.loads(pickle.dumps(model)).predict(d), want, name, "pickled")
+
+    def test_other_rows_are_new(self):
+        x, near, _, y = blocks()
+        model = ferryml.LabelPropagation().fit(Domain(views={"x": x}, graphs={"g": near}), y)
+        with self.assertWarnsRegex(FerryWarning, "as many rows as that of fit and no ids.*give ids"):
+            got = model.predict(Domain(views={"x": x + 1}, graphs={"g": near}))
+        self.assertEqual(len(set(got)), 1)  # no label reaches them
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.predict(Domain(views={"x": x[:50]}, graphs={"g": near[:50, :50]}))
+
+    def test_graphs_alone_answer_by_row(self):
+        near = np.zeros((7, 7))
+        for a, b in [(0, 2), (0, 4), (2, 4), (1, 3), (1, 5), (3, 5)]:  # two cliques; row 6 is alone
+            near[a, b] = near[b, a] = 1
+        near = sp.csr_matrix(near)
+        for ids in (None, list("abcdefg"), [3.0, 2.0, 1.0, 0.0, 7.0, 8.0, 9.0]):
+            for known in ((0, 1), (0, 3), (1, 2)):
+                y = np.full(7, np.nan)
+                y[list(known)] = np.array(known) % 2
+                d = Domain(graphs={"g": near}, ids=ids)
+                model = ferryml.LabelPropagation().fit(d, y)
+                for asked in (d, Domain(graphs={"g": near.copy()}, ids=ids)):
+                    self.assertEqual(model.predict(asked)[:6].tolist(), [0, 1, 0, 1, 0, 1])
+                self.assertEqual(model.score(d, [0, 1, 0, 1, 0, 1, 0]) >= 6 / 7, True)
+            z = ferryml.CoCA(d=1).fit_transform(d).ravel()
+            self.assertEqual(len(z), 7)
+            self.assertTrue(np.allclose(z[[0, 2, 4]], z[0]) and np.allclose(z[[1, 3, 5]], z[1]) and abs(z[0] - z[1]) > 0.1)
+        model = ferryml.LabelPropagation().fit(Domain(graphs={"g": near}), y)
+        more = near.tolil()
+        more[6, 0] = 1
+        with self.assertWarnsRegex(FerryWarning, "row i is taken for row i of fit"):
+            self.assertEqual(model.predict(Domain(graphs={"g": more.tocsr()})).tolist(), [0, 1, 0, 1, 0, 1, 0])
+
+    def test_answers_in_the_order_of_ids(self):
+        x, near, _, y = blocks()
+        order = np.random.default_rng(1).permutation(len(x))
+        ids = np.array([f"r{i}" for i in range(len(x))])
+        start, end = sp.triu(near).nonzero()
+        edges = (ids[start], ids[end])
+        whole = Domain(views={"x": (ids, x)}, graphs={"g": edges})
+        turned = Domain(views={"x": (ids[order], x[order])}, graphs={"g": edges}, ids=ids)
+        for name in self.KINDS:
+            kind = getattr(ferryml, name)
+            want = kind().fit(whole, y).predict(whole)
+            self.same(kind().fit(whole, y).predict(turned), want, name)
+        with self.assertRaisesRegex(ValueError, "in which order .* give ids"):
+            ferryml.LabelPropagation().fit(Domain(graphs={"g": edges}), y)
+        with self.assertRaisesRegex(ValueError, "120 rows for 119 instances"):
+            ferryml.LabelPropagation().fit(Domain(graphs={"g": near}, ids=ids[1:]), y[1:])
+
+
 class Family(unittest.TestCase):
     """What scikit-learn's tools do with them."""
 
@@ -221,7 +305,7 @@ class Saving(unittest.TestCase):
                         model.fit(PAIRS, STARS, sources=[Source(ratings=(*PAIRS.T, STARS))])
                         x = PAIRS
                     elif isinstance(model, _base.FerryRegressor):
-                        model.fit(XT, XT[:, 0], sources=[Source(XT, XT[:, 0])])
+                        model.fit(XT, XT[:, 0], sources=[Source(XT, XT[:, 0], columns="shared")])
                         x = XT
                     else:
                         model.fit(XT, YT, sources=SOURCES)
@@ -250,6 +334,27 @@ class Saving(unittest.TestCase):
             with open(out, encoding="utf-8") as f:
                 said = [line.split(",")[1] for line in f.read().split("\n")[1:] if line]
             self.assertEqual(said, list(model.predict(XT)))
+
+    def test_a_stream_of_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = lambda name: os.path.join(folder, name)
+            names = [f"f{j}" for j in range(XT.shape[1])] + ["class"]
+            np.savetxt(path("x.csv"), np.c_[XT, YT], fmt=["%.17g"] * XT.shape[1] + ["%d"], delimiter=",", header=",".join(names), comments="")
+            with open(path("t.yaml"), "w", encoding="utf-8") as f:
+                f.write("task: t\ngoal: stream\ndomains:\n- {name: t, role: target, x: x.csv, label: class, labelled: 30}\n")
+            done = subprocess.run([support.FERRY, "fit", path("t.yaml"), "-m", "mpa", "-o", path("m.ferry")], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            model = ferryml.load(path("m.ferry"))
+        self.assertEqual((type(model), model.model_.goal, model.classes_.tolist()), (ferryml.MPA, "stream", [0, 1]))
+        self.assertGreater(model.partial_fit(XT, YT).score(XT, YT), 0.7)
+        self.assertEqual(model.predict_one(XT[0]), model.predict(XT[:1])[0])
+
+    def test_no_such_file(self):
+        for call in (ferryml.read, ferryml.load, ferryml.load_results):
+            with self.assertRaises(FileNotFoundError) as caught:
+                call(os.path.join("no", "such.file"))
+            self.assertIsInstance(caught.exception, ferryml.FerryError)
+            self.assertEqual(caught.exception.filename, os.path.join("no", "such.file"))
 
     def test_damage_is_told(self):
         data = bytearray(ferryml.SVM().fit(XT, YT).model_.to_bytes())
@@ -324,7 +429,7 @@ print(model.predict(x[:5])[0])
         dense = np.abs(XT)
         sparse = sp.random(len(YT), 80, 0.08, format="csr", random_state=rng)
         for x in (dense, sparse):
-            source = Source(x.copy(), YT)
+            source = Source(x.copy(), YT, columns="shared")
             for name in ferryml._estimators:
                 kind = getattr(ferryml, name)
                 if issubclass(kind, _base.FerryRater):
@@ -403,6 +508,59 @@ print(model.predict(x[:5])[0])
         holes = frame.with_columns(pl.Series("f2", [None if np.isnan(v) else v for v in x[:, 2]]))
         np.testing.assert_array_equal(ferryml.GBDT().fit(holes, YT).predict(holes), ferryml.GBDT().fit(x, YT).predict(x))
 
+    @support.with_pandas
+    def test_labels_keep_their_types(self):
+        """Columns of pandas in which labels are missing: whole numbers stay whole numbers, truth values truth values."""
+        import pandas as pd
+        words, shown = np.where(YT, "good", "bad"), np.arange(len(YT)) < 12
+        want = ferryml.CDSPP().fit(XT, few(YT), sources=SOURCES).predict(XT)
+        for values, old, kind in ((YT, YS, "Int64"), (YT, YS, "category"), (YT.astype(bool), YS.astype(bool), "boolean"),
+                                  (words, np.where(YS, "good", "bad"), "string"), (words, np.where(YS, "good", "bad"), "category")):
+            y = pd.Series(values, dtype=kind).where(shown)
+            self.assertEqual(str(y.dtype), kind)
+            source = Source(XS, pd.Series(old, dtype=kind))
+            for given in (y, y.array, y.astype(object)):
+                model = ferryml.CDSPP().fit(XT, given, sources=[source])
+                self.assertEqual(model.classes_.dtype.kind, values.dtype.kind, kind)
+                np.testing.assert_array_equal(model.predict(XT), np.unique(values)[want.astype(int)], kind)
+        numbers = pd.Series(XT[:, 0], dtype="Float64").where(shown)
+        self.assertTrue(np.isfinite(ferryml.RidgeRegressor().fit(XT, numbers).predict(XT)).all())
+        holes = pd.DataFrame(XS).astype("Float64").mask(XS > 2)
+        np.testing.assert_array_equal(_data.matrix(holes)[0], np.where(XS > 2, np.nan, XS))
+
+    @support.with_pandas
+    def test_categories(self):
+        """One column for each value, as of a file."""
+        import pandas as pd
+        frame = pd.DataFrame(XT[:, 1:], columns=[f"f{j}" for j in range(1, XT.shape[1])])
+        frame.insert(0, "sign", pd.Categorical(np.where(XT[:, 0] > 0, "plus", "minus")))
+        frame.loc[3, "sign"] = None
+        with tempfile.TemporaryDirectory() as folder:
+            frame.to_csv(os.path.join(folder, "x.csv"), index=False)
+            file = ferryml.read(os.path.join(folder, "x.csv"))
+        x, names = _data.matrix(frame)
+        np.testing.assert_array_equal(x[:, [names.index(n) for n in file.feature_names]], file.X)
+        self.assertEqual(sorted(names), sorted(file.feature_names))
+        model = ferryml.SVM().fit(frame, YT)
+        self.assertEqual((model.n_features_in_, list(model.feature_names_in_)), (XT.shape[1], list(frame.columns)))
+        want = ferryml.SVM().fit(x, YT).decision_function(x)
+        np.testing.assert_allclose(model.decision_function(frame), want)
+        for some in (frame[5:9].assign(sign=frame.sign[5:9].cat.remove_unused_categories()), frame[5:9].astype({"sign": object})):
+            np.testing.assert_allclose(model.decision_function(some), want[5:9])
+        with self.assertWarnsRegex(FerryWarning, "'sign' has a value that was not there at the fit, 'none'"):
+            model.predict(frame.assign(sign="none"))
+        stream = ferryml.MPA().fit(frame, YT)
+        self.assertEqual(stream.predict_one(frame.iloc[7].to_dict()), stream.predict(frame[7:8])[0])
+        source = Source(frame[:40].rename(columns={"f1": "other"}), YT[:40])
+        self.assertGreater(ferryml.Hop().fit(frame[40:], few(YT[40:]), sources=[source]).score(frame[40:], YT[40:]), 0.6)
+
+    def test_sources_by_name(self):
+        with self.assertRaisesRegex(ValueError, "view 'x' of new has 120 rows and 3 ids"):
+            ferryml.CDSPP(sources={"new": Source(XS, YS, ids=[1, 2, 3])}).fit(XT, YT)
+        self.assertEqual([n for n, _ in _data.as_domains({"a": Source(XS), "b": Bridge(XS, name="c")})], ["a", "b"])
+        advice = ferryml.advise(XT, YT, sources={"old": Source(XS, YS)}, methods=["svm", "cdspp"])
+        self.assertIn("old", [d["name"] for d in advice.details["domains"]])
+
     def test_balanced_classes(self):
         """Of two classes that overlap, one of them rare, the rare one is found more often: about as often as the other."""
         rng = np.random.default_rng(2)
@@ -429,13 +587,16 @@ class Streams(unittest.TestCase):
         self.assertIn(b.predict_one(dict(enumerate(XT[0]))), (0, 1))
 
     def test_places(self):
-        """Few numbers are found as searchsorted finds them: below, between and above the classes too."""
-        y = np.array([4, 3, 0, 7, 2, 9, 2, 100])
-        for classes in ([], [2], [0, 2, 7], [1, 2, 3, 4, 7, 9, 100], list(range(9))):
-            for kind in (np.int64, np.int8, np.float64, np.uint16, str):
-                known, asked = np.array(classes, dtype=kind), y.astype(kind)
-                known.sort()
-                np.testing.assert_array_equal(_base._searched(known, asked), np.searchsorted(known, asked))
+        """Few numbers are found as searchsorted finds them; what is below, between and above the classes is none."""
+        rng = np.random.default_rng(3)
+        for k in (1, 2, 5, 8, 9, 20):
+            known = np.unique(rng.integers(-30, 30, k))
+            asked = rng.integers(-35, 35, 200)
+            for a, b in ((known, asked), (known.astype(float), asked.astype(float)), (known.astype(float), asked),
+                         (known.astype(str), asked.astype(str))):
+                a = np.unique(a)
+                at = np.minimum(np.searchsorted(a, b), len(a) - 1)
+                np.testing.assert_array_equal(_data.Classes(a).find(b), np.where(a[at] == b, at, -1))
 
     def test_batches_of_all_kinds(self):
         """Sparse, with labels that are not known and a class that is new: as one row after the other."""
@@ -453,6 +614,18 @@ class Streams(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "infinite"):
             many.partial_fit(bad, YT)
         np.testing.assert_array_equal(many.decision_function(XT), before)  # no row of it was learned
+
+    def test_classes_that_are_announced(self):
+        ones = XT[YT == 1]
+        for sources in (None, SOURCES):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = ferryml.HetOMTL().partial_fit(ones[:20], np.ones(20, dtype=int), classes=[0, 1, 5], sources=sources)
+            self.assertEqual(model.classes_.tolist(), [0, 1, 5])
+            self.assertEqual(model.decision_function(XT).shape, (len(XT), 3))
+            self.assertGreater(model.partial_fit(XT, YT).score(XT, YT), 0.7)
+            self.assertEqual(model.partial_fit(XT[:2], YT[:2], classes=[0, 1, 7]).classes_.tolist(), [0, 1, 5, 7])
+            self.assertLessEqual(set(model.predict(XT)), {0, 1})
 
     def test_a_class_that_comes_later(self):
         model = ferryml.HetOMTL().fit(XT[:40], YT[:40], sources=SOURCES)
@@ -489,12 +662,25 @@ class Ratings(unittest.TestCase):
         self.assertLess(error, np.std(STARS[500:]))
         best = model.recommend([0, 1], n=3)
         self.assertEqual([len(v) for v in best.values()], [3, 3])
-        rated = {str(i) for u, i in PAIRS[:500] if u == 0}
-        self.assertFalse(rated & {i for i, _ in best["0"]})
-        values = [v for _, v in best["0"]]
+        rated = {int(i) for u, i in PAIRS[:500] if u == 0}
+        self.assertFalse(rated & {i for i, _ in best[0]})
+        values = [v for _, v in best[0]]
         self.assertEqual(values, sorted(values, reverse=True))
         asked = model.predict(PAIRS[[3, 1, 3]])  # twice: answered twice
         self.assertEqual(asked.tolist(), [asked[0], model.predict(PAIRS[[1]])[0], asked[0]])
+
+    def test_ids_keep_their_types(self):
+        names = np.array([f"user {u}" for u in PAIRS[:, 0]], dtype=object)
+        for users, who, kinds in ((PAIRS[:, 0], 3, (int, int)), (names, "user 3", (str, int)), (PAIRS[:, 0] + 0.5, 3.5, (float, int))):
+            model = pickle.loads(pickle.dumps(ferryml.MF().fit((users, PAIRS[:, 1]), STARS)))
+            best = model.recommend([who], n=2)
+            self.assertEqual(list(best), [who])
+            self.assertEqual({type(i) for i, _ in best[who]}, {kinds[1]})
+            everybody = model.recommend(n=2)
+            self.assertEqual({type(u) for u in everybody}, {kinds[0]})
+            self.assertEqual(everybody[who], best[who])
+        model = ferryml.MF().fit(PAIRS, STARS).fold_in([["new", 1], ["new", 2]], [5, 1])
+        self.assertEqual(list(model.recommend(np.array(["new", 3], dtype=object), n=1)), ["new", 3])
 
     def test_fold_in(self):
         model = ferryml.MF().fit(PAIRS, STARS)
@@ -506,7 +692,7 @@ class Ratings(unittest.TestCase):
     def test_sources(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = ferryml.MINDTL(k=4, l=4).fit(PAIRS[:200], STARS[:200], sources=[Source(ratings=(*PAIRS.T, STARS))])
+            model = ferryml.MINDTL().fit(PAIRS[:200], STARS[:200], sources=[Source(ratings=(*PAIRS.T, STARS))])
         self.assertEqual(model.model_.method, "mindtl")
         self.assertEqual(len(model.predict(PAIRS)), len(PAIRS))
 
@@ -523,7 +709,7 @@ class Interrupted(unittest.TestCase):
                 "rng = np.random.default_rng(0); x = rng.random((3000, 40)); u = (x[:, 0] > .5).astype(int)\n"
                 "print('ready', flush=True)\n"
                 "try:\n"
-                "    while True: ferryml.compare(x, u, sources=[ferryml.Source(x, u)], repeats=500)\n"
+                "    while True: ferryml.compare(x, u, sources=[ferryml.Source(x, u, columns='shared')], repeats=500)\n"
                 "except KeyboardInterrupt:\n"
                 "    print('interrupted', ferryml.SVM().fit(x[:50], u[:50]).score(x, u) > 0.5)\n")
         p = subprocess.Popen([sys.executable, "-B", "-W", "ignore", "-c", code, os.path.dirname(os.path.dirname(ferryml.__file__))],

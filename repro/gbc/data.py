@@ -16,7 +16,6 @@ METHODS = """methods:
   - gbc: {mode: paper, as: gbc-thesis}
   - gbdt-average
   - gbdt
-  - gbdt: {missing: tree, as: gbdt-tree}
   - semi-gbdt: {rounds: 3}
   - svm: {C: 0.1}
   - semi-svm: {C: 0.1}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """hetomtl on streams that change, have rare classes, learn labels late or go on for long: the numbers of docs/methods/hetomtl.md.
 
-  repro/hetomtl/drift.py [--data DIR] [--ferry PROGRAM] [--seeds N] [--first N] [--modes LIST] [--only PART,...] [--targets NAME,...]
+  repro/hetomtl/drift.py [--data DIR] [--ferry PROGRAM] [--seeds N] [--first N] [--settings LIST] [--only PART,...] [--targets NAME,...]
 
 3 rows a class offline, the others in a random order through `ferry stream`. Mistakes in %, means over the seeds, and how often the sentinel began again. Parts:
 
@@ -62,13 +62,13 @@ def lines_of(stream, delay):
 
 
 def play(o, work, mode, few, stream, delay=0):
-    """Fit on `few`, send `stream`: [(said, truth), ...], how often it began again. mode: as `ferry` or `ferry basis=2000`."""
+    """Fit on `few`, send `stream`: [(said, truth), ...], how often it began again. mode: settings, as `basis=2000`."""
     with open(work + "/few.csv", "w") as f:
         f.write("class,%s\n" % ",".join("x%d" % j for j in range(len(few[0][1]))))
         f.writelines("%s,%s\n" % (y, ",".join(x)) for y, x in few)
     with open(work + "/task.yaml", "w") as f:
         f.write("task: drift\ngoal: stream\ndomains:\n  - {name: target, role: target, x: few.csv, label: class, labelled: 1.0}\nmethods: [hetomtl]\n")
-    settings = [part for option in ("mode=" + mode).split() for part in ("--set", option)]
+    settings = [part for option in mode.split() for part in ("--set", option)]
     subprocess.run([o.ferry, "fit", work + "/task.yaml", "-m", "hetomtl", *settings, "-o", work + "/m.ferry", "--quiet", "--threads", "1"],
                    check=True, stdout=subprocess.DEVNULL)
     with tempfile.TemporaryDirectory(dir=work) as state:
@@ -129,7 +129,7 @@ def main():
     p.add_argument("--ferry", default="build/release/ferry")
     p.add_argument("--seeds", type=int, default=3)
     p.add_argument("--first", type=int, default=1)
-    p.add_argument("--modes", default="experts,ferry")
+    p.add_argument("--settings", default="", help="of hetomtl, as basis=2000; several, by comma, are runs of their own")
     p.add_argument("--only", default=",".join(PARTS))
     p.add_argument("--targets", help="else those of a part")
     o = p.parse_args()
@@ -140,7 +140,7 @@ def main():
             with tempfile.TemporaryDirectory() as work:
                 rows = load(o, work, name)
                 classes = sorted({y for y, _ in rows}, key=lambda y: (len(y), y))
-                for mode in o.modes.split(",") + (["ferry basis=2000"] if part == "long" else []):
+                for mode in o.settings.split(",") + (["basis=2000"] if part == "long" else []):
                     found, again = {}, 0
                     for seed in range(o.first, o.first + o.seeds):
                         rng = random.Random("%s %d" % (name, seed))

@@ -6,7 +6,7 @@ since no table of the paper has it.
 
 20 labelled rows a class from each source (DSLR has fewer of some), 3 a class of the target offline, the rest of the target in a
 random order, all drawn anew in each repeat.
-  few       a share of the labels arrives (--arriving): mpa, omtlmc, hetomtl in its three modes, and the experts that mpa can be
+  few       a share of the labels arrives (--arriving): mpa, omtlmc, hetomtl, hetomtl-paper, and what mpa can be
   controls  sources of noise, and sources with shuffled labels (3 draws on the first 2 repeats)
 """
 import argparse, json, os, statistics, subprocess, sys
@@ -56,8 +56,7 @@ def write(data, work, name, part, repeats, arriving):
     if part != "controls":
         text += "  - omtlmc: {per_class: 20, horizon: %d}\n    as: omtlmc\n" % rounds
         text += "  - mpa: {average: yes}\n    as: average\n  - mpa: {scale: causal}\n    as: causal\n"
-    text += "  - hetomtl: {mode: paper, per_class: 20, horizon: %d}\n    as: paper\n" % rounds
-    text += "  - hetomtl: {mode: experts, per_class: 20}\n    as: experts\n  - hetomtl: {mode: ferry}\n    as: ferry\n"
+    text += "  - hetomtl-paper: {per_class: 20, horizon: %d}\n    as: paper\n  - hetomtl\n" % rounds
     text += "evaluate: {repeats: %d, seed: 1, controls: %s, arriving: %s}\n" % (
         repeats, "quick" if part == "controls" else "none", arriving if part == "few" else "1")
     path = "%s/%s-%s.yaml" % (work, name.replace(">", "-"), part)
@@ -74,7 +73,7 @@ def results(path, ferry):
 
 
 def show(all_results, arriving):
-    names = ["mpa", "omtlmc", "paper", "experts", "ferry", "average", "causal"]
+    names = ["mpa", "omtlmc", "paper", "hetomtl", "average", "causal"]
     print("%-9s" % "task" + "".join("%16s" % n for n in names) + "     mistake %% (std), labels arriving: %s" % arriving)
     for task, r in all_results.items():
         print("%-9s" % task + "".join("%9.2f (%4.2f)" % (100 * r[n]["mean"], 100 * r[n]["std"]) for n in names))
@@ -88,7 +87,7 @@ def controls(all_results):
     kinds = {}
     print("%-9s %-6s %10s" % ("task", "mode", "real") + "   under a control, the same repeats: mistake %")
     for task, r in all_results.items():
-        for n in ("paper", "experts", "ferry"):
+        for n in ("paper", "hetomtl"):
             line = "%-9s %-6s" % (task, n)
             runs = r[n]["runs"][:r[n]["verdict"]["controls"][0]["repeats"]]
             kinds.setdefault((n, "real"), []).append(statistics.mean(runs))

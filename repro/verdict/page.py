@@ -168,53 +168,10 @@ def images_part(d):
              100 * min(r["gain"] for r in rows), 100 * max(r["gain"] for r in rows), "; not found: %s." % missed if missed else "."), "", measured(d), ""]
 
 
-def pairs_of(row):
-    """(taken, baseline, transfer) of each split, larger is better."""
-    sign = 1 if row["larger"] else -1
-    return [[sign * x for x in p] for p in row["guard"] or [] if None not in p]
-
-
-def regret(got, base, transfer):
-    better = max(base, transfer)
-    return (better - got) / max(abs(better), 1e-9)
-
-
-def is_below(row, got, base):
-    return got < base - (0.01 if row["larger"] else 0.01 * abs(base))
-
-
-def guard_part(groups, parts):
-    out = ["## The guard", "",
-           "The method that the guard took in each split of each task, compared on the hidden rows with the best baseline and the best transfer method by the same",
-           "cross-validation. *Regret* is how far it is below the better of these two, as a share of the latter's value. It is given per run (a task and its seed, the mean of its",
-           "splits) and per split, where luck decides which of two equally good methods is better, so that no rule can have 0. *Below*: the share of runs, or splits, in which it",
-           "is more than a point (a hundredth) below the baseline.", ""]
-    table, runs, splits = [], [], []
-    below, below_run = collections.defaultdict(list), collections.defaultdict(list)
-    for source, goal, rows in groups:
-        some = [p for p in map(pairs_of, rows) if p]
-        if not some:
-            continue
-        mine = [regret(*map(statistics.mean, zip(*p))) for p in some]
-        each = [regret(*x) for p in some for x in p]
-        low = [is_below(r, got, base) for r in rows for got, base, _ in pairs_of(r)]
-        low_run = [is_below(r, *list(map(statistics.mean, zip(*pairs_of(r))))[:2]) for r in rows if pairs_of(r)]
-        table.append([source, goal, len(mine), "%.2f %%" % (100 * statistics.mean(mine)), "%.1f %%" % (100 * statistics.mean(low_run)),
-                      len(each), "%.2f %%" % (100 * statistics.mean(each)), "%.1f %%" % (100 * statistics.mean(low)), "%.0f %%" % (100 * statistics.mean(got != base for p in some for got, base, _ in p))])
-        runs += mine
-        splits += each
-        below[source.split(", ")[-1]] += low
-        below_run[source.split(", ")[-1]] += low_run
-    out += rows_of(["source", "goal", "runs", "regret", "below", "splits", "regret", "below", "other than the baseline"], table) + [""]
-    for source in ("useless", "unrelated"):
-        low, low_run = below[source], below_run[source]
-        if low:
-            out.append("- %s sources: below in %s of the runs, in %d of %d splits (%.1f %%)"
-                       % (source, share(sum(low_run), len(low_run)), sum(low), len(low), 100 * statistics.mean(low)))
-    if len(runs) > 1:
-        out.append("- all: mean regret %.2f %% (± %.2f, its standard error) over %d runs, %.2f %% over their %d splits; no setting was chosen on any of them"
-                   % (100 * statistics.mean(runs), 100 * statistics.stdev(runs) / math.sqrt(len(runs)), len(runs), 100 * statistics.mean(splits), len(splits)))
-    return out + ["", measured(*parts), ""]
+def answer_part():
+    """What repro/answer/measure.py found, as it was written down."""
+    with open(os.path.join(HERE, "..", "answer", "measured.md"), encoding="utf-8") as f:
+        return f.read().split("\n")
 
 
 def size_part(d):
@@ -290,15 +247,11 @@ def cost_part(parts, cost):
 def page():
     useless, coverage, power, size, real = map(load, ("useless", "coverage", "power", "size", "real"))
     cost, family, images = load("cost"), load("family"), load("images")
-    groups = [("generated bridges", "classify", power["rows"]), ("digits, real", "classify", [r for r in real["rows"] if r["source"] == "real"])]
-    for source in ("useless", "unrelated"):
-        groups += [(source, goal, [r for r in useless["rows"] if (r["source"], r["goal"]) == (source, goal)]) for goal in ("classify", "regress", "multilabel", "rate")]
-        groups.append(("digits, " + source, "classify", [r for r in real["rows"] if r["source"] == source]))
     return "\n".join(["# How far to trust the verdict", "",
                       "Made by `repro/verdict/page.py` from `repro/verdict/results/`, which `repro/verdict/simulate.py` writes by running the real command on made-up tasks whose truth is",
-                      "known. [evaluation.md](evaluation.md) explains the verdicts. You can measure it all again: `python3 repro/verdict/simulate.py useless FERRY --guard --out",
-                      "repro/verdict/results/useless.json`, likewise `coverage`, `size`, `family`, `images`, `cost`, `power --guard` and `real --guard`; the tests run a part of it.", ""]
-                     + useless_part(useless) + real_part(real) + coverage_part(coverage) + size_part(size) + family_part(family) + power_part(power, images) + guard_part(groups, [useless, power, real])
+                      "known. [evaluation.md](evaluation.md) explains the verdicts. You can measure it all again: `python3 repro/verdict/simulate.py useless FERRY --out",
+                      "repro/verdict/results/useless.json`, likewise `coverage`, `size`, `family`, `images`, `cost`, `power` and `real`; the tests run a part of it.", ""]
+                     + useless_part(useless) + real_part(real) + coverage_part(coverage) + size_part(size) + family_part(family) + power_part(power, images) + answer_part()
                      + cost_part([useless, power, real], cost))
 
 

@@ -50,9 +50,8 @@ const char *ferry_message(const ferry_ctx *ctx)
     return ctx ? ctx->message : "";
 }
 
-ferry_status ferry_ctx_set_max_input(ferry_ctx *ctx, int64_t bytes)
+ferry_status ferry_i_ctx_set_max_input(ferry_ctx *ctx, int64_t bytes)
 {
-    FERRY_ARGS(ctx, ctx);
     if (bytes < 0)
         return ferry_i_fail(ctx, FERRY_EINVAL, "max_input = %lld is below 0",
                             (long long)bytes);
@@ -60,17 +59,9 @@ ferry_status ferry_ctx_set_max_input(ferry_ctx *ctx, int64_t bytes)
     return FERRY_OK;
 }
 
-int ferry_ctx_threads(const ferry_ctx *ctx)
-{
-    if (!ctx) return 0;
-    return ctx->threads;
-}
-
 /* 0 stands for as many as the machine has. */
-ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads)
+ferry_status ferry_i_ctx_set_threads(ferry_ctx *ctx, int threads)
 {
-    FERRY_ARGS(ctx, ctx);
-
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (threads < 0 || threads > 1024)
@@ -81,51 +72,24 @@ ferry_status ferry_ctx_set_threads(ferry_ctx *ctx, int threads)
 }
 
 /* 0 stands for as many as pay. */
-ferry_status ferry_ctx_set_jobs(ferry_ctx *ctx, int jobs)
+ferry_status ferry_i_ctx_set_jobs(ferry_ctx *ctx, int jobs)
 {
-    FERRY_ARGS(ctx, ctx);
-
     if (jobs < 0 || jobs > 1024)
         return ferry_i_fail(ctx, FERRY_EINVAL, "jobs = %d is outside [0, 1024]", jobs);
     ctx->jobs_asked = jobs;
     return FERRY_OK;
 }
 
-int ferry_ctx_jobs(const ferry_ctx *ctx)
-{
-    if (!ctx) return 0;
-    return ctx->jobs_asked;
-}
-
 /* 0 stands for a share of what is free. Half is for large arrays, which go to files beyond it; the other for all
  * that is not counted. */
-ferry_status ferry_ctx_set_memory(ferry_ctx *ctx, int64_t bytes)
+ferry_status ferry_i_ctx_set_memory(ferry_ctx *ctx, int64_t bytes)
 {
-    FERRY_ARGS(ctx, ctx);
-
     if (bytes < 0)
         return ferry_i_fail(ctx, FERRY_EINVAL, "memory = %lld is below 0",
                             (long long)bytes);
     ctx->memory = bytes;
     ferry_i_spill_limit(bytes - bytes / 2);
     return FERRY_OK;
-}
-
-int64_t ferry_ctx_memory(const ferry_ctx *ctx)
-{
-    return ctx ? ctx->memory : 0;
-}
-
-void ferry_ctx_set_seed(ferry_ctx *ctx, uint64_t seed)
-{
-    if (!ctx) return;
-    ctx->seed = seed;
-}
-
-uint64_t ferry_ctx_seed(const ferry_ctx *ctx)
-{
-    if (!ctx) return 0;
-    return ctx->seed;
 }
 
 /* Messages below `least` are not even formatted. fn NULL turns the log off. */
@@ -295,6 +259,14 @@ ferry_ctx ferry_i_child(const ferry_ctx *ctx)
     child.keep_unpacked = false;
     child.unpacked = NULL;
     return child;
+}
+
+ferry_ctx ferry_i_alone(const ferry_ctx *ctx)
+{
+    ferry_ctx alone = *ctx;
+
+    alone.ranks = NULL;
+    return alone;
 }
 
 ferry_status ferry_i_join(ferry_ctx *ctx, const ferry_ctx *child, ferry_status st)

@@ -96,10 +96,10 @@ ferry_status ferry_i_prefix(ferry_ctx *ctx, ferry_status code, const char *fmt, 
 
 /* Zeroed memory or NULL; n * size is checked; 0 bytes gives a valid pointer. */
 void *ferry_i_calloc(int64_t n, size_t size);
+/* The same, never in a file whatever the limit (spill.c): for what others free. */
+void *ferry_i_calloc_here(int64_t n, size_t size);
 /* Grow or shrink to n * size bytes; new bytes are NOT zeroed; on NULL the old block
  * stays. */
-/* Never in a file, whatever the limit (spill.c): for what others free. */
-void *ferry_i_calloc_here(int64_t n, size_t size);
 void *ferry_i_realloc(void *p, int64_t n, size_t size);
 /* NULL is fine. */
 void ferry_i_free(void *p);
@@ -189,8 +189,10 @@ struct ferry_ctx {
     int64_t step, steps; /* set by the evaluation, passed on by ferry_i_progress */
     const char *part;    /* folder that an evaluation keeps what is done in, or NULL */
     struct json_t *diag; /* diagnostics of the running fit, or NULL */
-    int64_t max_input;   /* bytes that an input may have once unpacked; 0: by its size */
-    bool keep_unpacked;  /* the file unpacked last is kept for the next who opens it ... */
+    const char *fitting; /* name of the method that is being fitted, or NULL */
+    struct ferry_fit_info *info; /* what its fit says about its end, or NULL */
+    int64_t max_input;  /* bytes that an input may have once unpacked; 0: by its size */
+    bool keep_unpacked; /* the file unpacked last is kept for the next who opens it ... */
     struct ferry_unpacked *unpacked; /* ... here (src/data/input.c) */
     bool
         ample; /* address space was found to be without a limit (linalg/host/blas.c): asked once, not for every row of a stream */
@@ -200,11 +202,20 @@ struct ferry_ctx {
     int n_said;
     /* the sentence of the last error, one line, ends in 0 */
     char message[1024];
+    char setting[32]; /* a number that ferry_ctx_get() lends */
     /* the MPI job that this context has joined (ranks.h), or NULL */
     struct ferry_ranks *ranks;
     /* files for `part` go here, on the way to rank 0; NULL: they are written */
     struct ferry_parcel *kept;
 };
+
+/* What ferry_ctx_set() sets, as numbers. */
+ferry_status ferry_i_ctx_set_threads(ferry_ctx *ctx, int threads);
+ferry_status ferry_i_ctx_set_jobs(ferry_ctx *ctx, int jobs);
+ferry_status ferry_i_ctx_set_memory(ferry_ctx *ctx, int64_t bytes);
+ferry_status ferry_i_ctx_set_max_input(ferry_ctx *ctx, int64_t bytes);
+ferry_status ferry_i_ctx_set_engine(ferry_ctx *ctx, const char *name); /* linalg/engine.c */
+const char *ferry_i_ctx_engine(const ferry_ctx *ctx);                  /* ... its name */
 
 void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
     FERRY_PRINTF(3, 4);
@@ -225,6 +236,8 @@ void ferry_i_later_free(ferry_later *lines);
 /* A context for one part of the work, with a seed, repeat, steps and threads of its own. All else is the
  * outer one's, callbacks among it: nobody has to put anything back. */
 ferry_ctx ferry_i_child(const ferry_ctx *ctx);
+/* The same context where no other processes are; ferry_i_join() at its end. */
+ferry_ctx ferry_i_alone(const ferry_ctx *ctx);
 /* The part is over: the outer context gets its message and what was said on the way. Returns st. */
 ferry_status ferry_i_join(ferry_ctx *ctx, const ferry_ctx *child, ferry_status st);
 
@@ -308,6 +321,10 @@ struct ferry_opt_table {
     {                                                                                      \
 #field, FERRY_OPT_TEXT, offsetof(T, field), def, 0, 0, NULL, help                  \
     }
+#define FERRY_OPT_PATH(T, field, help)                                                     \
+    {                                                                                      \
+#field, FERRY_OPT_FILE, offsetof(T, field), "", 0, 0, NULL, help                   \
+    }
 
 /* Fill `into` (the options struct) from the table's defaults and opts (may be NULL). Texts
  * point into opts or the table: keep opts alive. `what` begins the message ("svm",
@@ -315,6 +332,7 @@ struct ferry_opt_table {
  */
 ferry_status ferry_i_opts_parse(ferry_ctx *ctx, const char *what, const ferry_opt *table,
                                 int64_t n, const ferry_opts *opts, void *into);
+int64_t ferry_i_opts_count(const ferry_opts *opts); /* 0 for NULL */
 ferry_status ferry_i_opts_copy(ferry_ctx *ctx, const ferry_opts *opts, ferry_opts **out);
 /* Settings of opts whose value differs from the table's default, as "k=v k=v" ("" if none).
  * New string. */

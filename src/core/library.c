@@ -1,6 +1,6 @@
 /* Shared libraries that are loaded when they are first needed.
  *
- * Linked, OpenBLAS, matio with HDF5, libcurl, libarchive and XGBoost would bring dozens more (TLS, XML, ICU,
+ * Linked, OpenBLAS, matio with HDF5, libcurl and libarchive would bring dozens more (TLS, XML, ICU,
  * the Fortran and C++ run times) and 16 ms to the start of every program that uses Ferry. Loaded at run
  * time, their absence is one sentence from the call that needs them. */
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* Memory: all heap of the library comes from here, so that tests can make any allocation
  * fail.
  *
- * Exceptions are what other libraries take for themselves: matio, libarchive, OpenBLAS, XGBoost.
+ * Exceptions are what other libraries take for themselves: matio, libarchive, OpenBLAS.
  * jansson asks here as well (json.c). */
 #define _GNU_SOURCE /* MADV_HUGEPAGE */
 #include <malloc.h>

@@ -75,22 +75,15 @@ const char *ferry_opts_get(const ferry_opts *opts, const char *key)
     return s ? s->value : NULL;
 }
 
-int64_t ferry_opts_count(const ferry_opts *opts)
+int64_t ferry_i_opts_count(const ferry_opts *opts)
 {
-    if (!opts) return 0;
     return opts ? opts->n : 0;
 }
 
 const ferry_setting *ferry_opts_at(const ferry_opts *opts, int64_t i)
 {
     if (!opts) return NULL;
-    return i >= 0 && i < ferry_opts_count(opts) ? &opts->set[i] : NULL;
-}
-
-int64_t ferry_opt_count(const ferry_opt_table *table)
-{
-    if (!table) return 0;
-    return table->n;
+    return i >= 0 && i < opts->n ? &opts->set[i] : NULL;
 }
 
 const ferry_opt *ferry_opt_at(const ferry_opt_table *table, int64_t i)
@@ -107,7 +100,7 @@ ferry_status ferry_i_opts_copy(ferry_ctx *ctx, const ferry_opts *opts, ferry_opt
 
     *out = NULL;
     FERRY_TRY(ferry_opts_new(ctx, &copy));
-    for (int64_t i = 0; i < ferry_opts_count(opts); i++)
+    for (int64_t i = 0; ferry_opts_at(opts, i); i++)
         FERRY_TRY(ferry_opts_set(ctx, copy, opts->set[i].key, opts->set[i].value));
     FERRY_MOVE(*out, copy);
 done:
@@ -185,6 +178,7 @@ char *ferry_opt_range(const ferry_opt *opt)
         }
         break;
     case FERRY_OPT_TEXT: ferry_i_text_add(&t, "text"); break;
+    case FERRY_OPT_FILE: ferry_i_text_add(&t, "file"); break;
     }
     if (t.failed) ferry_i_text_free(&t);
     return t.s;
@@ -236,7 +230,8 @@ static ferry_status store(ferry_ctx *ctx, const char *what, const ferry_opt *o,
         memcpy(field, &c, sizeof c);
         break;
     /* lent: the text stays in opts or the table */
-    case FERRY_OPT_TEXT: memcpy(field, &text, sizeof text); break;
+    case FERRY_OPT_TEXT:
+    case FERRY_OPT_FILE: memcpy(field, &text, sizeof text); break;
     }
 done:
     ferry_string_free(range);
@@ -259,7 +254,7 @@ ferry_status ferry_i_opts_parse(ferry_ctx *ctx, const char *what, const ferry_op
         const char *text = ferry_opts_get(opts, table[i].name);
         FERRY_TRY(store(ctx, what, &table[i], text ? text : table[i].def, into));
     }
-    for (int64_t j = 0; j < ferry_opts_count(opts); j++) {
+    for (int64_t j = 0; ferry_opts_at(opts, j); j++) {
         const char *key = opts->set[j].key;
         int64_t i = 0;
         while (i < n && strcmp(table[i].name, key) != 0)

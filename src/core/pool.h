@@ -36,7 +36,7 @@ ferry_status ferry_i_pool_run(ferry_ctx *ctx, const ferry_jobs *jobs, bool *fini
 /* Decide how `cells` jobs, each of which takes about `bytes` of memory (0: little), share the context's
  * threads: sets ctx->jobs (at once) and ctx->threads (of each). Cells side by side come first, since
  * they need no synchronising; threads inside a cell are what is left when there are few cells or
- * memory holds few. A context's own ferry_ctx_set_jobs() changes jobs alone, hence no bits. */
+ * memory holds few. A context's own ferry_i_ctx_set_jobs() changes jobs alone, hence no bits. */
 void ferry_i_pool_plan(ferry_ctx *ctx, int64_t cells, int64_t bytes);
 
 /* The most that the process may hold, in bytes: as set, or half of what is free beside what it has. */

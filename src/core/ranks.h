@@ -11,7 +11,7 @@
  *
  * With --engine mpi nothing is dealt: every rank has its own rows of all data (prepare), all ranks go through
  * the same code at the same time, and meet where numbers are added up over all rows (reduce.c). Before that they have
- * read the task's files together: a rank parses a part of a file, and all get all (data/lines.h). */
+ * read the task's files together: a rank parses a part of a file, and all get all (data/records.h). */
 #ifndef FERRY_RANKS_H
 #define FERRY_RANKS_H
 

@@ -16,7 +16,7 @@
 #include "data/archive.h"
 
 /* The few entry points of libarchive that are used, found at run time: the library works
- * without it, and only who opens an archive is told that it is missing. `works` and `why`
+ * without it, and only who opens an archive learns that it is missing. `works` and `why`
  * are written once, under pthread_once, and only read after that. */
 static struct {
     bool works;
@@ -120,7 +120,7 @@ static ferry_status drain(ferry_ctx *ctx, struct archive *a, const ferry_input *
     for (int code = 0; (code = lib.block(a, &p, &n, &at)) != ARCHIVE_EOF;) {
         const uintptr_t from = (uintptr_t)in->data, s = (uintptr_t)p;
         if (code == ARCHIVE_OK && n == 0) continue;
-        /* offsets never fall back, and nothing may follow bytes that were lent as the
+        /* offsets never fall back, and nothing may follow bytes that were borrowed as the
          * whole */
         FERRY_NEED(ctx, code == ARCHIVE_OK && !*inside && at >= g->n, FERRY_EDATA,
                    "%s: damaged or truncated %s: %s", in->path, what, reason(a));
@@ -141,7 +141,7 @@ done:
 
 /* xz, bzip2 or zstd data into g, which holds at most g->limit bytes. All three filters are
  * allowed whatever `how` says: that is for the messages, libarchive goes by the magic
- * number. No size is known beforehand, so want = -1 and nothing is ever lent from the
+ * number. No size is known beforehand, so want = -1 and nothing is ever borrowed from the
  * input. */
 ferry_status ferry_i_unfilter(ferry_ctx *ctx, const char *path, const char *how,
                               const char *bytes, int64_t n, ferry_grown *g)
@@ -196,7 +196,7 @@ static bool is_whole(const ferry_input *in, bool tar, bool zip, int64_t seen)
 /* Take one entry over into `out`, with its bytes where `bring` asks for them. Folders,
  * links and devices are passed over: a link may lead out of the archive, and its target is
  * there as a file anyway. *left is what all members together may still unpack to; bytes
- * lent by the input cost nothing of it. */
+ * borrowed from the input cost nothing of it. */
 static ferry_status one_entry(ferry_ctx *ctx, struct archive *a, struct archive_entry *e,
                               const ferry_input *in, ferry_bring bring, int64_t *left,
                               ferry_archive *out)
@@ -218,7 +218,7 @@ static ferry_status one_entry(ferry_ctx *ctx, struct archive *a, struct archive_
     if (bring.all || (bring.only && strcmp(bring.only, name) == 0)) {
         FERRY_HAVE(ctx, what = ferry_i_sprintf("member %s", name));
         FERRY_TRY(drain(ctx, a, in, what, m.size, &g, &m.bytes));
-        /* Nothing was lent: the member owns g.p from here, and its size is what arrived,
+        /* Nothing was borrowed: the member owns g.p from here, and its size is what arrived,
          * not what the header promised. */
         if (!m.bytes) {
             m.bytes = g.p ? g.p : "";

@@ -1,7 +1,7 @@
 /* Bytes out of compressed files and archives.
  *
  * gzip is unpacked by zlib, which we link; everything else by libarchive, which is loaded at
- * run time (core/library.c says why). Names and sizes come from strangers: memory grows with
+ * run time (core/library.c says why). Names and sizes are untrusted: memory grows with
  * the bytes that arrive, never with what a header promises, and stops at a limit. */
 #ifndef FERRY_ARCHIVE_H
 #define FERRY_ARCHIVE_H
@@ -17,7 +17,7 @@ int64_t ferry_i_input_limit(const ferry_ctx *ctx, int64_t packed);
 /* FERRY_EDATA: `path` comes to more than limit bytes. `what`: "unpacks to", "has" ... */
 ferry_status ferry_i_too_large(ferry_ctx *ctx, const char *path, const char *what,
                                int64_t limit);
-/* "gzip", "xz", "bzip2" or "zstd", told by the first bytes; NULL: not compressed. */
+/* "gzip", "xz", "bzip2" or "zstd", by the first bytes; NULL: not compressed. */
 const char *ferry_i_packed(const char *bytes, int64_t n);
 /* Unpack a whole compressed file into new memory for ferry_i_free(). FERRY_EDATA when it is
  * truncated or damaged or grows beyond limit; FERRY_ENEEDS without libarchive. */
@@ -30,7 +30,7 @@ typedef struct ferry_grown {
     char *p;
     int64_t n, cap, limit;
 } ferry_grown;
-/* Room for `more` bytes (at least 1) behind the n there are; doubles, so a whole file costs
+/* Capacity for `more` bytes (at least 1) behind the n there are; doubles, so a whole file costs
  * O(its size). FERRY_EDATA beyond the limit; path begins the message. */
 ferry_status ferry_i_room(ferry_ctx *ctx, const char *path, int64_t more, ferry_grown *g);
 /* The part of ferry_i_unpack that libarchive does: xz, bzip2, zstd. `how` is its name. */
@@ -69,7 +69,7 @@ typedef struct ferry_bring {
     const char *only; /* this one; NULL: none */
 } ferry_bring;
 
-/* List the regular files of a tar, zip or 7z (told by content; `in` is already uncompressed
+/* List the regular files of a tar, zip or 7z (by content; `in` is already uncompressed
  * and must outlive the archive). Names that begin with a point are left out. FERRY_EDATA when
  * it is none of them, truncated or damaged; FERRY_ENEEDS without libarchive. One pass over
  * the archive. Free also after a failure. */

@@ -115,9 +115,12 @@ static void put_real(ferry_out *o, double x)
 static void put_labels(ferry_out *o, const ferry_labels *l, int64_t i, bool sparse,
                        int64_t place, bool *first)
 {
+    char number[32];
+
     if (l->kind == FERRY_LABEL_NUMBER) {
         put_place(o, sparse, place, first);
-        put_real(o, l->num[i]);
+        const char *text = isnan(l->num[i]) ? "?" : ferry_i_labels_number(l, i, number);
+        ferry_i_out_write(o, text, (int64_t)strlen(text));
     } else if (l->kind == FERRY_LABEL_CLASS) {
         put_place(o, sparse, place, first);
         if (l->cls[i] < 0)
@@ -188,8 +191,8 @@ static ferry_status write_xml(ferry_ctx *ctx, const ferry_labels *l, const char 
     ferry_status st = FERRY_OK;
     ferry_out *o = NULL;
     const size_t n = strlen(path);
-    const bool arff = n > 5 && strcmp(path + n - 5, ".arff") == 0;
-    char *xml = ferry_i_sprintf("%.*s.xml", (int)(arff ? n - 5 : n), path);
+    const bool named = n > 5 && strcmp(path + n - 5, ".arff") == 0;
+    char *xml = ferry_i_sprintf("%.*s.xml", (int)(named ? n - 5 : n), path);
 
     FERRY_HAVE(ctx, xml);
     FERRY_TRY(ferry_i_out_open(ctx, xml, &o));

@@ -22,16 +22,19 @@ typedef enum ferry_label_kind {
 } ferry_label_kind;
 
 /* Labels of n instances. CLASS: cls[i] is a place in names, -1 missing. NUMBER: num[i], NaN
- * missing. SET: on[i * m + k] is 0 or 1 and known[i] is 0 where missing; m = count of
- * names. */
+ * missing; text[i] is a place in texts where the file wrote it otherwise than
+ * ferry_i_name_real() does ("1.0", "+1"), else -1; text is NULL when none was. SET: on[i * m + k]
+ * is 0 or 1 and known[i] is 0 where missing; m = count of names. */
 typedef struct ferry_labels {
     ferry_label_kind kind;
     int64_t n;
     /* only the arrays of the kind are there, the others are NULL */
     int32_t *cls;
     double *num;
+    int32_t *text;
     uint8_t *on, *known;
     ferry_ids *names; /* classes or labels; NULL for numbers */
+    ferry_ids *texts; /* of numbers; NULL as text is */
 } ferry_labels;
 
 ferry_status
@@ -42,22 +45,41 @@ ferry_status ferry_i_labels_copy(ferry_ctx *ctx, const ferry_labels *l, ferry_la
 /* n labels, of which number at[i] (NULL: i) is l's number i and the rest is missing. */
 ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
                                    const int64_t *at, ferry_labels **out);
+/* n labels that may be copied from l: its kind, names and texts, all missing. */
+ferry_status ferry_i_labels_like(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
+                                 ferry_labels **out);
+/* Label i of `to`, which is like `from`, becomes label j of `from`. */
+void ferry_i_labels_put(ferry_labels *to, int64_t i, const ferry_labels *from, int64_t j);
+/* Number i as n bytes of a file have it. false: no memory. */
+bool ferry_i_labels_write(ferry_labels *l, int64_t i, double x, const char *s, int64_t n);
+/* What a file says for number i: as it was written, else ferry_i_name_real(). Borrowed, or in buf
+ * (32 bytes). */
+const char *ferry_i_labels_number(const ferry_labels *l, int64_t i, char *buf);
 /* NULL is fine, as for every _free below. */
 void ferry_i_labels_free(ferry_labels *l);
 bool ferry_i_labels_has(const ferry_labels *l, int64_t i); /* NULL l: false */
 /* Make label i missing, its content wiped: a method must not find it by looking closer. */
 void ferry_i_labels_hide(ferry_labels *l, int64_t i);
 int64_t ferry_i_labels_m(const ferry_labels *l); /* count of names */
-/* As another kind: numbers become classes named by their shortest text, class names that
+/* As another kind: numbers become classes named as they were written, class names that
  * all parse become numbers, classes become one-label sets, one-label sets classes.
  * FERRY_EDATA names the first that does not. */
 ferry_status ferry_i_labels_as(ferry_ctx *ctx, const ferry_labels *l, ferry_label_kind kind,
                                ferry_labels **out);
-/* Renumber classes or labels so that they index `names` (by text, else as numbers of equal
- * value: "+1" is "1"). A name that occurs but is not there is FERRY_EDATA unless `drop`,
- * which makes such classes missing and leaves such labels out. */
+/* Renumber classes or labels so that they index `names`, by text. A name that occurs but is not
+ * there is FERRY_EDATA unless `drop`, which makes such classes missing and leaves such labels
+ * out. */
 ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_ids *names,
                                    bool drop);
+
+/* Names of classes (label_texts.c). A text is a name as it stands; a number without a text, of
+ * an array or of JSON, is named by these. Into buf (32 bytes); the length. Whole numbers as
+ * digits, so that 1.0 of an array is "1" of a table; others by ferry_i_format_real(). */
+int ferry_i_name_real(char *buf, double x);
+/* Whether x, written so, is named so, as far as can be seen at a glance. */
+bool ferry_i_is_named(const char *s, int64_t n, double x);
+/* Whether two names are one number written in two ways ("1", "1.0"), and which. */
+bool ferry_i_same_number(const char *a, const char *b, double *x);
 
 /* ---- views, graphs, ratings ---- */
 
@@ -179,6 +201,11 @@ ferry_status ferry_i_domain_with_pairs(ferry_ctx *ctx, const ferry_domain *d,
                                        ferry_pairs *pairs, ferry_domain **out);
 /* xxHash of all the data, the same in every run: views, graphs, ratings and ids, not the
  * labels. */
+/* What ferry_description.json has. */
+ferry_status ferry_i_description_json(ferry_ctx *ctx, const ferry_description *d,
+                                      char **out);
+int64_t ferry_i_domain_id_count(const ferry_domain *d); /* instances */
+const char *ferry_i_domain_id_at(const ferry_domain *d, int64_t i);
 uint64_t ferry_i_domain_hash(const ferry_domain *d);
 /* Likewise of the labels alone; 0 when there are none. */
 uint64_t ferry_i_domain_labels_hash(const ferry_domain *d);
@@ -189,17 +216,17 @@ ferry_status ferry_i_ratings_new(ferry_ctx *ctx, int64_t n, const ferry_ids *use
                                  const ferry_ids *items,
                                  ferry_ratings **out); /* ids copied */
 /* Arrays that lie in *held, which is taken over. Nothing writes to them. */
-ferry_status ferry_i_ratings_lent(ferry_ctx *ctx, int64_t n, const int32_t *user,
-                                  const int32_t *item, const double *value,
-                                  const ferry_ids *users, const ferry_ids *items,
-                                  struct ferry_held **held, ferry_ratings **out);
+ferry_status ferry_i_ratings_borrowed(ferry_ctx *ctx, int64_t n, const int32_t *user,
+                                      const int32_t *item, const double *value,
+                                      const ferry_ids *users, const ferry_ids *items,
+                                      struct ferry_held **held, ferry_ratings **out);
 /* The same ratings, shared with r; only the range is its own. */
 ferry_status ferry_i_ratings_share(ferry_ctx *ctx, const ferry_ratings *r,
                                    ferry_ratings **out);
 /* Values of its own, to be changed; users, items and who rated what are shared with r. */
 ferry_status ferry_i_ratings_copy(ferry_ctx *ctx, const ferry_ratings *r,
                                   ferry_ratings **out);
-/* Of repeated (user, item) pairs keep the last, note in `line` what was given, and set lo, hi unless
+/* Of repeated (user, item) pairs keep the last, keep in `line` what was given, and set lo, hi unless
  * they were given (NaN when there is no value). */
 ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r);
 /* Say how many were left out, to those who learn from ratings: who is asked answers all. */
@@ -268,6 +295,9 @@ ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
  * between, say, a CSV as a view and a CSV as edges). */
 ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
                              ferry_data_kind as, ferry_data **out);
+/* A view of a domain that has several: this file may lack the column that label= names. */
+ferry_status ferry_i_read_one_of(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
+                                 ferry_data **out);
 /* Read new text (or any file) as it was read for a view: same options, same features, same
  * idf. */
 ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opts *read,
@@ -329,10 +359,12 @@ typedef struct ferry_read_settings {
     const double *idf;           /* text: their weights, or NULL */
     int64_t columns;             /* how many features it has; 0: not known */
     bool raw;                    /* text: only count; ferry_i_text_weigh() makes the view */
+    bool label_elsewhere; /* the column label= may be in another view of the domain */
 } ferry_read_settings;
-/* The option table that fills the struct (formats.c); ferry_read_options() lends it. */
+/* The option table that fills the struct (formats.c); ferry_options() gives it. */
 extern const ferry_opt ferry_i_read_table[];
 extern const int64_t ferry_i_read_table_n;
+extern const ferry_opt_table ferry_i_read_options;
 /* Whether a column of new data was a feature (or a category among them) before: such a one
  * is never the label that this file may lack. */
 bool ferry_i_was_feature(const ferry_read_settings *s, const char *name);
@@ -386,7 +418,7 @@ ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const c
     } while (0)
 
 /* Calls `each` for every regular file of a folder tree or archive, sorted by name. bytes
- * are lent for the call; a status other than FERRY_OK ends the walk and is returned. */
+ * are borrowed for the call; a status other than FERRY_OK ends the walk and is returned. */
 typedef ferry_status (*ferry_member_fn)(ferry_ctx *ctx, void *arg, const char *name,
                                         const char *bytes, int64_t n);
 ferry_status ferry_i_each_member(ferry_ctx *ctx, const char *path, ferry_member_fn each,
@@ -396,6 +428,8 @@ int64_t ferry_i_unpacked_len(const char *path);
 bool ferry_i_is_archive(const char *path); /* .tar .tar.gz .zip .7z ... */
 
 struct ferry_archive; /* archive.h */
+struct scope;         /* core/scope.h */
+struct source;        /* records.h */
 /* One file format: what it is called, how it is recognised, read and written. Adding one is
  * a file with such a table and a line in formats.c. */
 typedef struct ferry_format {
@@ -410,6 +444,10 @@ typedef struct ferry_format {
     ferry_status (*read)(ferry_ctx *ctx, const ferry_input *in, const char *member,
                          const ferry_read_settings *s, ferry_data_kind as,
                          ferry_data **out);
+    /* Instead of read: a text format by the record engine (records.h). The bytes become text as `open` says; what is
+     * found is put into d, which the caller frees. */
+    unsigned open;
+    void (*records)(struct scope *s, const struct source *from, ferry_data *d);
     /* read is given the path alone: the bytes are not loaded for it */
     bool opens_itself;
     bool members; /* holds variables: "file#name" */

@@ -1,41 +1,35 @@
 /* Delimited text: parts of the reader.
  *
- *   layout   separator, header and what each column is for, from the options and a sample
- *   cells    fields, and all rows parsed by threads into numbers and texts
- *   build    categories, ids and labels; the data object
+ *   layout    separator, header and what each column is for, from the options and a sample
+ *   cells     fields, and all rows parsed by threads into numbers and texts
+ *   features  categories and names; lint: columns that are most likely no features
  */
 #ifndef FERRY_DELIMITED_H
 #define FERRY_DELIMITED_H
 
-#include "data/lines.h"
+#include "data/records.h"
 
-/* What a column is for. Number and category are the features; a category is told by text in
+/* What a column is for. Number and category are the features; a category shows by text in
  * it, in the sample or later on. */
-typedef enum ferry_role_of {
-    FERRY_COL_NUMBER,   /* a feature */
-    FERRY_COL_CATEGORY, /* texts: one feature for each value */
-    FERRY_COL_ID,
-    FERRY_COL_LABEL,
-    FERRY_COL_DROP
-} ferry_role_of;
+typedef enum role_of { COL_NUMBER, COL_CATEGORY, COL_ID, COL_LABEL, COL_DROP } role_of;
 
 /* One column of the file. While rows are read its role may change once: from number to
  * category, when a thread finds text in it (delimited_cells.c). */
-typedef struct ferry_column {
+typedef struct column {
     char *name; /* NULL without a header */
-    ferry_role_of role;
+    role_of role;
     bool unnamed;        /* a header leaves it blank: name is "column N" */
     bool must_be_number; /* it was when the view was read first */
     int found_text;      /* a thread met text in it */
     int64_t slot;        /* where it goes: column of numbers, or of texts */
-} ferry_column;
+} column;
 
-/* A file while it is read. Spans in `text` and the pieces point into the input, so it must
- * stay open; names, columns, pieces, x and text belong to the table. */
-typedef struct ferry_table {
-    const ferry_input *in;
-    const ferry_read_settings *s;
-    ferry_data_kind as;
+/* A file while it is read. Spans in `text` and the pieces point into the source. */
+typedef struct table {
+    scope *s;
+    const source *from;
+    const ferry_read_settings *set;
+    ferry_data *d; /* its x is rows x numbers until the categories are features */
     /* n_sep bytes; "\n" is a separator that never occurs: the whole line is one field */
     char sep[16];
     int n_sep;   /* 0: runs of blanks */
@@ -46,67 +40,74 @@ typedef struct ferry_table {
     bool sets;                      /* the label columns make a set */
     const char *begin, *body, *end; /* whole text without BOM; first instance; end */
     const char *top;                /* begin, or behind Excel's first line "sep=;" ... */
-    char told[2];                   /* ... and the separator that it names, or "" */
-    ferry_column *col;
+    char named[2];                  /* ... and the separator that it names, or "" */
+    column *col;
     int64_t cols, numbers, texts; /* all; those with role number; those kept as text */
-    /* parts of [body, end) that threads parse, each from the begin of a record to the end
-     * of one */
-    ferry_piece *piece;
-    int64_t pieces;
+    records r;
     int64_t rows;
-    ferry_matrix *x;  /* rows x numbers */
+    double *x;        /* rows x numbers, NULL without any */
     ferry_span *text; /* rows x texts; a quoted text keeps its quotes */
-} ferry_table;
+} table;
 
 /* Where a reader stands. line counts newlines, also those within quotes: it is for
  * messages. */
-typedef struct ferry_cursor {
+typedef struct cursor {
     const char *s, *end;
     int64_t line;
-} ferry_cursor;
+} cursor;
 
 /* One field, blanks around it left out, quotes kept; c moves to the separator's end or to
  * the newline (*last). False: a quote is not closed or text follows one. The span points
  * into the text: nothing is copied or unquoted. */
-bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool *last);
+bool next_field(const table *t, cursor *c, ferry_span *out, bool *last);
 /* Skip lines without anything in them. */
-void ferry_i_skip_blank_lines(ferry_cursor *c);
+void skip_blank_lines(cursor *c);
 /* Past the newline where a field stopped. */
-void ferry_i_next_line(ferry_cursor *c);
-/* What a field says: missing, a number (value), or text. */
-typedef enum ferry_cell {
-    FERRY_CELL_MISSING,
-    FERRY_CELL_NUMBER,
-    FERRY_CELL_TEXT
-} ferry_cell;
-ferry_cell ferry_i_cell(const ferry_table *t, ferry_span f, double *value);
+void next_line(cursor *c);
+/* What a field holds. */
+typedef enum cell { CELL_MISSING, CELL_NUMBER, CELL_TEXT } cell;
+cell read_cell(const table *t, ferry_span f, double *value);
 /* Whether a text without quotes is a number, or a word for infinity (which is INFINITY). */
-bool ferry_i_number_cell(ferry_span f, double *value);
-/* Text of a field without its quotes, as a number in `into`; -1: no memory. */
-int64_t ferry_i_field_add(ferry_ids *into, ferry_span f, bool *added);
-/* Likewise as a string for ferry_i_free(), doubled quotes undone; NULL: no memory. */
-char *ferry_i_field_text(ferry_span f); /* new string */
+bool is_number(ferry_span f, double *value);
+/* A field in quotes. */
+static inline bool is_quoted(ferry_span f)
+{
+    return f.n >= 2 && *f.s == '"';
+}
+/* Text of a field without its quotes, doubled ones undone, as a number in `into`. */
+int64_t add_field(scope *s, ferry_ids *into, ferry_span f, bool *added);
+/* Likewise as a string of s. */
+char *field_text(scope *s, ferry_span f);
 
 /* First step: separator, header, number of columns and a first guess of their roles. */
-ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t);
+void table_layout(table *t);
 /* Second step: ids, labels and left-out columns, from the options and the header's
  * names. */
-ferry_status ferry_i_table_roles(ferry_ctx *ctx, ferry_table *t);
+void table_roles(table *t);
 /* The separator that a text seems to have (n_sep bytes in sep); how many fields a line, or
  * 0 when no separator gives the same number on every line. */
-int64_t ferry_i_guess_separator(ferry_table *t);
+int64_t guess_separator(table *t);
 /* Third step: all rows into x (rows x numbers) and text (rows x texts), by threads. Reads
  * the file once, or once more when a column of numbers turns out to hold text. */
-ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t);
+void table_load(table *t);
 /* The view of d: x and the names of its features (delimited_features.c). */
-ferry_status ferry_i_table_features(ferry_ctx *ctx, ferry_table *t, ferry_data *d);
-/* Warnings of features that look like labels, ids or words for missing (delimited_slips.c). */
-ferry_status ferry_i_table_slips(ferry_ctx *ctx, const ferry_table *t);
+void table_features(table *t);
+/* Warnings of features that look like labels, ids or words for missing (delimited_lint.c). */
+void table_lint(const table *t);
 /* A cell of column j, which is kept as text. */
-ferry_span ferry_i_table_cell(const ferry_table *t, int64_t row, int64_t j);
+static inline ferry_span table_cell(const table *t, int64_t row, int64_t j)
+{
+    return t->text[row * t->texts + t->col[j].slot];
+}
+static inline bool is_feature(const column *c)
+{
+    return c->role == COL_NUMBER || c->role == COL_CATEGORY;
+}
 /* Line of an instance. Only needed for messages, so it is found by counting. */
-int64_t ferry_i_table_line(const ferry_table *t, int64_t row);
-char *ferry_i_column_name(const ferry_table *t, int64_t j); /* new string */
+int64_t table_line(const table *t, int64_t row);
+const char *table_name(const table *t, int64_t j);
+/* At most 30 bytes of a field, for a message: "%.*s". */
+#define SHOWN(f) (int)((f).n < 30 ? (f).n : 30), (f).s
 
 /* Features or labels as CSV, or with tabs where the path or sep=tab says so. */
 ferry_status ferry_i_delimited_write(ferry_ctx *ctx, const ferry_data *data,

@@ -2,26 +2,27 @@
  *
  * Threads parse pieces of the file straight into the matrix. Pieces end at line ends;
  * where a field may be quoted and hold newlines, the ends are found by one pass over the
- * records first. A column taken for numbers that turns out to hold text is noted, and the
- * rows are parsed once more with it as text. Ranks that read together share the pieces (lines.h); the pass over the
+ * records first. A column taken for numbers that turns out to hold text is marked, and the
+ * rows are parsed once more with it as text. Ranks that read together share the pieces; the pass over the
  * records is made by each.
  */
+#include "data/delimited.h"
+
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
 #include "core/ranks.h"
-#include "data/delimited.h"
 
 /* Blanks that may stand around a field: a tab may be the separator. */
-static bool is_padding(const ferry_table *t, char c)
+static bool is_padding(const table *t, char c)
 {
     return c == ' ' || c == '\r' || (c == '\t' && t->sep[0] != '\t');
 }
 
 /* A line of blanks only is no record, wherever it stands. The cursor stops at the begin of
  * the line that has something in it, its blanks included. */
-void ferry_i_skip_blank_lines(ferry_cursor *c)
+void skip_blank_lines(cursor *c)
 {
     while (c->s < c->end) {
         const char *s = c->s;
@@ -33,20 +34,20 @@ void ferry_i_skip_blank_lines(ferry_cursor *c)
     }
 }
 
-void ferry_i_next_line(ferry_cursor *c)
+void next_line(cursor *c)
 {
     if (c->s < c->end) c->s++;
     c->line++;
 }
 
 /* Only for n_sep > 0. */
-static bool at_separator(const ferry_table *t, const char *s, const char *end)
+static bool at_separator(const table *t, const char *s, const char *end)
 {
     return end - s >= t->n_sep && memcmp(s, t->sep, (size_t)t->n_sep) == 0;
 }
 
 /* c stands after a field's text: step over padding and the separator. False: other text. */
-static bool end_field(const ferry_table *t, ferry_cursor *c, bool *last)
+static bool end_field(const table *t, cursor *c, bool *last)
 {
     while (c->s < c->end && is_padding(t, *c->s))
         c->s++;
@@ -72,7 +73,7 @@ static const char *closing_quote(const char *s, const char *end, int64_t *line)
 
 /* Three loops for the three kinds of separator, so that the usual one (a single byte)
  * compares bytes and nothing else. A quote counts only as the first byte of a field. */
-bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool *last)
+bool next_field(const table *t, cursor *c, ferry_span *out, bool *last)
 {
     while (c->s < c->end && is_padding(t, *c->s))
         c->s++;
@@ -108,7 +109,7 @@ bool ferry_i_field(const ferry_table *t, ferry_cursor *c, ferry_span *out, bool 
 
 /* Words for infinity count as numbers, so that one among numbers is refused and does not
  * turn the column into categories. */
-bool ferry_i_number_cell(ferry_span f, double *value)
+bool is_number(ferry_span f, double *value)
 {
     if (ferry_i_parse_real(f.s, f.s + f.n, value) == f.s + f.n) return true;
     *value = INFINITY;
@@ -119,62 +120,62 @@ bool ferry_i_number_cell(ferry_span f, double *value)
 
 /* A quoted "NA" is a text and not missing, but quoted numbers are numbers: many programs
  * quote every cell. An empty cell is missing, quoted or not. */
-ferry_cell ferry_i_cell(const ferry_table *t, ferry_span f, double *value)
+cell read_cell(const table *t, ferry_span f, double *value)
 {
     const bool quoted = f.n >= 2 && *f.s == '"' && t->quotes;
 
     if (quoted) f = (ferry_span){f.s + 1, f.n - 2};
-    if (f.n == 0 || (!quoted && ferry_i_is_missing(f.s, f.n, t->s->missing)))
-        return FERRY_CELL_MISSING;
-    return ferry_i_number_cell(f, value) ? FERRY_CELL_NUMBER : FERRY_CELL_TEXT;
+    if (f.n == 0 || (!quoted && ferry_i_is_missing(f.s, f.n, t->set->missing)))
+        return CELL_MISSING;
+    return is_number(f, value) ? CELL_NUMBER : CELL_TEXT;
 }
 
-/* In place: the text without its doubled quotes is never longer. */
-char *ferry_i_field_text(ferry_span f)
+char *field_text(scope *s, ferry_span f)
 {
-    if (f.n < 2 || *f.s != '"') return ferry_i_strndup(f.s, f.n);
-    char *text = ferry_i_strndup(f.s + 1, f.n - 2), *to = text;
-    for (const char *s = text; s && *s; s++) {
-        *to++ = *s;
-        if (*s == '"') s++;
+    const bool quoted = is_quoted(f);
+    const char *end = f.s + f.n - quoted;
+    char *text = NEW(s, char, f.n + 1), *to = text;
+
+    for (const char *from = f.s + quoted; from < end; from++) {
+        *to++ = *from;
+        if (quoted && *from == '"') from++;
     }
-    if (text) *to = 0;
     return text;
 }
 
 /* Nearly no field has quotes inside, so a copy is made for those alone. */
-int64_t ferry_i_field_add(ferry_ids *into, ferry_span f, bool *added)
+int64_t add_field(scope *s, ferry_ids *into, ferry_span f, bool *added)
 {
-    if (f.n < 2 || *f.s != '"') return ferry_i_ids_addn(into, f.s, f.n, added);
+    if (!is_quoted(f)) return add_id(s, into, f.s, f.n, added);
     if (!memchr(f.s + 1, '"', (size_t)f.n - 2))
-        return ferry_i_ids_addn(into, f.s + 1, f.n - 2, added);
-    char *text = ferry_i_field_text(f);
-    const int64_t at = text ? ferry_i_ids_add(into, text, added) : -1;
-    ferry_i_free(text);
+        return add_id(s, into, f.s + 1, f.n - 2, added);
+    char *text = field_text(s, f);
+    const int64_t at = add_id(s, into, text, (int64_t)strlen(text), added);
+    scope_drop(s, text);
     return at;
 }
 
 /* ---- rows ---- */
 
 /* A cell of a column of numbers that the quick way did not take. False: stop here. Missing
- * is NaN. Text in a column that was thought numeric is noted for all threads to see; the
+ * is NaN. Text in a column that was thought numeric is marked for all threads to see; the
  * cell's value does not matter, because the whole table will be parsed again. Threads only
  * ever write 1 there, and it is read after the parallel loop. */
-static bool slow_number(ferry_table *t, ferry_piece *p, const ferry_cursor *c, int64_t col,
-                        ferry_span f, double *out)
+static bool slow_number(table *t, piece *p, const cursor *c, int64_t col, ferry_span f,
+                        double *out)
 {
-    switch (ferry_i_cell(t, f, out)) {
-    case FERRY_CELL_MISSING: *out = NAN; return true;
-    case FERRY_CELL_NUMBER:
+    switch (read_cell(t, f, out)) {
+    case CELL_MISSING: *out = NAN; return true;
+    case CELL_NUMBER:
         if (isfinite(*out)) return true;
-        ferry_i_piece_bad(p, c->line, "column %lld: '%.*s' is not a finite number",
-                          (long long)col + 1, (int)(f.n < 30 ? f.n : 30), f.s);
+        piece_bad(p, c->line, "column %lld: '%.*s' is not a finite number",
+                  (long long)col + 1, SHOWN(f));
         return false;
-    case FERRY_CELL_TEXT: break;
+    case CELL_TEXT: break;
     }
     if (t->col[col].must_be_number) {
-        ferry_i_piece_bad(p, c->line, "column %lld: expected a number, found '%.*s'",
-                          (long long)col + 1, (int)(f.n < 30 ? f.n : 30), f.s);
+        piece_bad(p, c->line, "column %lld: expected a number, found '%.*s'",
+                  (long long)col + 1, SHOWN(f));
         return false;
     }
 #pragma omp atomic write
@@ -185,21 +186,21 @@ static bool slow_number(ferry_table *t, ferry_piece *p, const ferry_cursor *c, i
 
 /* Count the fields from column `col` on, for the message. Count on to the end of the
  * record, so that the message gives both numbers. */
-static void wrong_count(const ferry_table *t, ferry_piece *p, ferry_cursor c, int64_t line,
-                        int64_t found, bool last)
+static void wrong_count(const table *t, piece *p, cursor c, int64_t line, int64_t found,
+                        bool last)
 {
     ferry_span f;
 
-    while (!last && ferry_i_field(t, &c, &f, &last))
+    while (!last && next_field(t, &c, &f, &last))
         found++;
-    ferry_i_piece_bad(p, line, "expected %lld fields, found %lld", (long long)t->cols,
-                      (long long)found);
+    piece_bad(p, line, "expected %lld fields, found %lld", (long long)t->cols,
+              (long long)found);
 }
 
 /* A number followed at once by the separator or the end of the line: nearly every cell.
  * Anything else, such as quotes, blanks before a comma or a separator of several bytes, is
- * left to ferry_i_field(): false leaves the cursor where it was. */
-static bool quick_number(const ferry_table *t, ferry_cursor *c, double *out, bool *last)
+ * left to next_field(): false leaves the cursor where it was. */
+static bool quick_number(const table *t, cursor *c, double *out, bool *last)
 {
     const char *s = c->s;
     double v;
@@ -207,7 +208,7 @@ static bool quick_number(const ferry_table *t, ferry_cursor *c, double *out, boo
     while (s < c->end && *s == ' ')
         s++;
     s = ferry_i_parse_real(s, c->end, &v);
-    /* NaN and infinity fail the comparison too: the slow path tells missing from wrong */
+    /* NaN and infinity fail the comparison too: the slow path separates missing from wrong */
     if (!s || !(fabs(v) <= 1.7976931348623157e308)) return false;
     if (t->n_sep == 0)
         while (s < c->end && (*s == ' ' || *s == '\t' || *s == '\r'))
@@ -228,36 +229,34 @@ static bool quick_number(const ferry_table *t, ferry_cursor *c, double *out, boo
     return true;
 }
 
-/* One instance into row `row`. False: an error was noted. */
-static bool read_row(ferry_table *t, ferry_piece *p, ferry_cursor *c, int64_t row)
+/* One instance into row `row`. False: the piece has an error. */
+static bool read_row(table *t, piece *p, cursor *c, int64_t row)
 {
     const int64_t line = c->line;
-    double *num = t->x ? t->x->dense + row * t->numbers : NULL;
+    double *num = t->x ? t->x + row * t->numbers : NULL;
     ferry_span *text = t->text + row * t->texts;
     bool last = false;
 
     for (int64_t j = 0; j < t->cols; j++) {
-        const ferry_column *col = &t->col[j];
+        const column *col = &t->col[j];
         ferry_span f;
         if (last) {
             wrong_count(t, p, *c, line, j, last);
             return false;
         }
-        if (col->role == FERRY_COL_NUMBER && t->plain_numbers &&
+        if (col->role == COL_NUMBER && t->plain_numbers &&
             quick_number(t, c, &num[col->slot], &last))
             continue;
-        if (!ferry_i_field(t, c, &f, &last)) {
-            ferry_i_piece_bad(p, line, "column %lld: text after a closing quote",
-                              (long long)j + 1);
+        if (!next_field(t, c, &f, &last)) {
+            piece_bad(p, line, "column %lld: text after a closing quote", (long long)j + 1);
             return false;
         }
-        if (col->role == FERRY_COL_NUMBER) {
+        if (col->role == COL_NUMBER) {
             if (!slow_number(t, p, c, j, f, &num[col->slot])) return false;
-        } else if (col->role != FERRY_COL_DROP) {
+        } else if (col->role != COL_DROP) {
             double v;
             /* ids may be called anything */
-            const bool missing =
-                col->role != FERRY_COL_ID && ferry_i_cell(t, f, &v) == FERRY_CELL_MISSING;
+            const bool missing = col->role != COL_ID && read_cell(t, f, &v) == CELL_MISSING;
             text[col->slot] = missing ? (ferry_span){NULL, 0} : f;
         }
     }
@@ -267,44 +266,27 @@ static bool read_row(ferry_table *t, ferry_piece *p, ferry_cursor *c, int64_t ro
 
 /* All rows of one piece, into the rows from p->row_at on. Pieces write to rows of their
  * own, so threads need no lock. */
-static void parse(ferry_table *t, ferry_piece *p)
+static void parse(void *arg, piece *p)
 {
-    ferry_cursor c = {p->begin, p->end, p->line};
+    table *t = arg;
+    cursor c = {p->begin, p->end, p->line};
     int64_t row = p->row_at;
 
-    for (ferry_i_skip_blank_lines(&c); c.s < c.end; ferry_i_skip_blank_lines(&c)) {
+    for (skip_blank_lines(&c); c.s < c.end; skip_blank_lines(&c)) {
         if (!read_row(t, p, &c, row)) return;
-        ferry_i_next_line(&c);
+        next_line(&c);
         row++;
     }
-    p->entries = row - p->row_at; /* rows that it has; p->rows is the room for them */
-}
-
-/* Upper bound for the rows of a piece: blank lines and newlines in quotes count too and
- * leave gaps. Blocks of at most 240 bytes keep the count within a byte, which lets the
- * compiler compare and add whole vectors. */
-static void count_lines(ferry_piece *p)
-{
-    for (const char *s = p->begin; s < p->end;) {
-        const int n = p->end - s < 240 ? (int)(p->end - s) : 240;
-        uint8_t lines = 0;
-        for (int i = 0; i < n; i++)
-            lines = (uint8_t)(lines + (s[i] == '\n'));
-        p->lines += lines;
-        s += n;
-    }
-    /* the file's last line may lack its newline */
-    p->rows = p->lines + (p->end[-1] != '\n');
+    p->rows = row - p->row_at;
 }
 
 /* Move piece ends that lie inside a quoted field to the end of its record. A serial pass,
  * only for files with a quote in them. Whether a newline ends a record cannot be known from
  * the middle of a file, only by reading the quotes from the start. Pieces may become fewer,
  * when one record runs over several planned ends. */
-static ferry_status mend_pieces(ferry_ctx *ctx, ferry_table *t)
+static void move_cuts(const table *t, records *r)
 {
-    ferry_status st = FERRY_OK;
-    ferry_cursor c = {t->body, t->end, ferry_i_line_of(t->begin, t->body)};
+    cursor c = {t->body, t->end, ferry_i_line_of(t->begin, t->body)};
     int64_t k = 0, kept = 0;
     const char *begin = t->body;
 
@@ -312,144 +294,88 @@ static ferry_status mend_pieces(ferry_ctx *ctx, ferry_table *t)
         const int64_t line = c.line;
         bool last = false;
         ferry_span f;
-        while (!last) {
-            if (ferry_i_field(t, &c, &f, &last)) continue;
-            st = ferry_i_bad(ctx, t->in->path, line,
-                             "a quote is not closed, or text follows it");
-            goto done;
-        }
-        ferry_i_next_line(&c);
+        while (!last)
+            if (!next_field(t, &c, &f, &last))
+                bad_at(t->s, r->path, line, "a quote is not closed, or text follows it");
+        next_line(&c);
         /* skip the planned ends that this record ran over */
-        while (k < t->pieces && t->piece[k].end < c.s)
+        while (k < r->pieces && r->piece[k].end < c.s)
             k++;
-        if (k < t->pieces && t->piece[k].end > c.s) continue;
+        if (k < r->pieces && r->piece[k].end > c.s) continue;
         /* exactly at a planned end, or past it: a new piece begins here */
-        t->piece[kept].begin = begin;
-        t->piece[kept++].end = begin = c.s;
+        r->piece[kept].begin = begin;
+        r->piece[kept++].end = begin = c.s;
     }
-    t->pieces = kept;
-done:
-    return st;
+    r->pieces = kept;
 }
 
-/* Close the gaps that blank lines and newlines in quotes left. Pieces lie in order and rows
- * only move to the front, so memmove is safe from first to last. */
-static void close_up(ferry_table *t)
+/* Parse all with the columns' present roles. Slots are given out anew each time, since a column that turned into
+ * text moved from one store to the other. */
+static void fill(table *t, records *r)
 {
-    int64_t rows = 0;
-
-    for (int64_t k = 0; k < t->pieces; k++) {
-        const ferry_piece *p = &t->piece[k];
-        /* nothing moves as long as no gap lies before it */
-        if (rows != p->row_at && p->entries > 0) {
-            if (t->x)
-                memmove(t->x->dense + rows * t->numbers,
-                        t->x->dense + p->row_at * t->numbers,
-                        (size_t)(p->entries * t->numbers) * sizeof(double));
-            memmove(t->text + rows * t->texts, t->text + p->row_at * t->texts,
-                    (size_t)(p->entries * t->texts) * sizeof *t->text);
-        }
-        rows += p->entries;
-    }
-    t->rows = rows;
-    if (t->x) {
-        t->x->rows = rows;
-        t->x->nnz = rows * t->numbers;
-    }
-}
-
-/* Parse all with the columns' present roles. Room for `room` rows (an upper bound) of
- * numbers and of texts. Slots are dealt out anew each time, since a column that turned into
- * text moved from one table to the other. */
-static ferry_status fill(ferry_ctx *ctx, ferry_table *t, int64_t room)
-{
-    ferry_status st = FERRY_OK;
-    int64_t from = 0, to = 0;
-
     t->numbers = t->texts = 0;
     for (int64_t j = 0; j < t->cols; j++)
-        if (t->col[j].role != FERRY_COL_DROP)
-            t->col[j].slot = t->col[j].role == FERRY_COL_NUMBER ? t->numbers++ : t->texts++;
-    ferry_i_matrix_free(t->x);
-    ferry_i_free(t->text);
+        if (t->col[j].role != COL_DROP)
+            t->col[j].slot = t->col[j].role == COL_NUMBER ? t->numbers++ : t->texts++;
+    ferry_i_matrix_free(t->d->x);
+    t->d->x = NULL;
+    scope_drop(t->s, t->text);
+    r->stores = 0;
     t->x = NULL;
-    t->text = NULL;
-    /* x and text are room x numbers and room x texts, row by row */
-    if (t->numbers > 0) FERRY_TRY(ferry_i_matrix_dense(ctx, room, t->numbers, &t->x));
-    /* room * texts * sizeof(ferry_span) must not overflow */
-    FERRY_HAVE(ctx, t->texts == 0 || room < INT64_MAX / 64 / t->texts);
-    FERRY_NEW(ctx, t->text, room * t->texts);
-    ferry_i_pieces_mine(ctx, t->pieces, &from, &to);
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t k = from; k < to; k++)
-        parse(t, &t->piece[k]);
-    FERRY_TRY(ferry_i_pieces_share(ctx, t->piece, t->pieces));
-    FERRY_TRY(ferry_i_pieces_check(ctx, t->in->path, t->piece, t->pieces));
-done:
-    return st;
+    if (t->numbers > 0) {
+        scope_check(t->s,
+                    ferry_i_matrix_dense(scope_ctx(t->s), r->rows, t->numbers, &t->d->x));
+        t->x = t->d->x->dense;
+        records_store(r, t->x, (size_t)t->numbers * sizeof *t->x, false);
+    }
+    /* rows * texts * sizeof(ferry_span) must not overflow */
+    if (t->texts > 0 && r->rows >= INT64_MAX / 64 / t->texts) have(t->s, NULL);
+    t->text = NEW(t->s, ferry_span, r->rows * t->texts);
+    records_spans(r, t->text, t->texts);
+    records_parse(r, false, parse, t);
+    records_check(r);
 }
 
-/* Columns in which any rank has met text. */
-static ferry_status share_texts(ferry_ctx *ctx, ferry_table *t)
+/* Columns of numbers in which any rank has met text turn into categories. False: there are none. */
+static bool turn_columns(table *t)
 {
-    ferry_status st = FERRY_OK;
-    double *found = NULL;
+    const int64_t mark = scope_mark(t->s);
+    double *found = NEW(t->s, double, t->cols);
+    bool turned = false;
 
-    FERRY_NEW(ctx, found, t->cols);
     for (int64_t j = 0; j < t->cols; j++)
         found[j] = t->col[j].found_text;
-    FERRY_TRY(ferry_i_ranks_most(ctx, t->cols, found));
-    for (int64_t j = 0; j < t->cols; j++)
-        t->col[j].found_text = found[j] > 0;
-done:
-    ferry_i_free(found);
-    return st;
-}
-
-/* Rows that the other ranks have parsed, where they read with us. */
-static ferry_status bring(ferry_ctx *ctx, const ferry_table *t, int64_t room)
-{
-    if (t->x)
-        FERRY_PASS(ferry_i_pieces_bring(ctx, t->piece, t->pieces, FERRY_BY_ROW, room,
-                                        (size_t)t->numbers * sizeof(double), t->x->dense));
-    if (t->texts == 0) return FERRY_OK;
-    return ferry_i_pieces_bring_spans(ctx, t->piece, t->pieces, room, t->texts, t->begin,
-                                      t->text);
-}
-
-/* Cut, count, place, fill, close up. `again` ends: each round turns at least one column
- * from number to text, and all that hold text are found in one round unless an error stops
- * it. */
-ferry_status ferry_i_table_load(ferry_ctx *ctx, ferry_table *t)
-{
-    ferry_status st = FERRY_OK;
-    int64_t room = 0, none = 0, from = 0, to = 0;
-    bool again = true;
-
-    FERRY_TRY(ferry_i_pieces(ctx, t->body, t->end, &t->piece, &t->pieces));
-    if (t->quotes) FERRY_TRY(mend_pieces(ctx, t));
-    ferry_i_pieces_mine(ctx, t->pieces, &from, &to);
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t k = from; k < to; k++)
-        count_lines(&t->piece[k]);
-    FERRY_TRY(ferry_i_pieces_share(ctx, t->piece, t->pieces));
-    /* room: rows if no line were blank and no newline stood in quotes */
-    ferry_i_pieces_place(t->piece, t->pieces, ferry_i_line_of(t->begin, t->body), &room,
-                         &none);
-    while (again) {
-        FERRY_TRY(fill(ctx, t, room));
-        FERRY_TRY(share_texts(ctx, t));
-        again = false;
-        for (int64_t j = 0; j < t->cols; j++) {
-            if (!t->col[j].found_text || t->col[j].role != FERRY_COL_NUMBER) continue;
-            t->col[j].role = FERRY_COL_CATEGORY;
-            again = true;
-        }
+    scope_check(t->s, ferry_i_ranks_most(scope_ctx(t->s), t->cols, found));
+    for (int64_t j = 0; j < t->cols; j++) {
+        if (!(found[j] > 0) || t->col[j].role != COL_NUMBER) continue;
+        t->col[j].role = COL_CATEGORY;
+        turned = true;
     }
-    FERRY_TRY(bring(ctx, t, room));
-    close_up(t);
-    FERRY_NEED(ctx, t->rows > 0, FERRY_EDATA,
-               "%s: no instances, only a header or blank lines", t->in->path);
-done:
-    return st;
+    scope_release(t->s, mark);
+    return turned;
+}
+
+/* The loop ends: each round turns at least one column
+ * from number to text, and all that hold text are found in one round unless an error stops
+ * it. Places are those of all lines; blank ones and newlines in quotes leave gaps. */
+void table_load(table *t)
+{
+    records *r = &t->r;
+
+    *r = (records){
+        .s = t->s, .path = t->from->path, .text = t->begin, .body = t->body, .end = t->end};
+    records_cut(r);
+    if (t->quotes) move_cuts(t, r);
+    records_count(r);
+    do
+        fill(t, r);
+    while (turn_columns(t));
+    records_close(r);
+    t->rows = r->rows;
+    if (t->x) {
+        t->d->x->rows = t->rows;
+        t->d->x->nnz = t->rows * t->numbers;
+    }
+    if (t->rows == 0)
+        bad_at(t->s, r->path, 0, "no instances, only a header or blank lines");
 }

@@ -4,13 +4,11 @@
  * the one that gives the same number of fields on every line (on most, where none does), and
  * the first line is a header when it looks unlike what stands below it. Each can be overruled
  * by an option, and `ferry inspect` shows what was taken. */
+#include "data/delimited.h"
+
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-#include "data/delimited.h"
-#include "data/fields.h"
 
 /* in the order of the option's words "auto|yes|no" */
 enum { HEADER_AUTO = 0, HEADER_YES = 1, HEADER_NO = 2 };
@@ -19,7 +17,7 @@ enum { HEADER_AUTO = 0, HEADER_YES = 1, HEADER_NO = 2 };
 /* ---- separator ---- */
 
 /* n_sep = 0 stands for runs of blanks, which have no fixed length. */
-static void set_separator(ferry_table *t, const char *text)
+static void set_separator(table *t, const char *text)
 {
     const bool blanks = strcmp(text, " ") == 0;
 
@@ -29,18 +27,18 @@ static void set_separator(ferry_table *t, const char *text)
 }
 
 /* Fields of one record; 0 when it does not parse. */
-static int64_t fields_of(const ferry_table *t, ferry_cursor *c, bool *full)
+static int64_t fields_of(const table *t, cursor *c, bool *full)
 {
     int64_t n = 0;
     bool last = false;
     ferry_span f = {0};
 
     while (!last) {
-        if (!ferry_i_field(t, c, &f, &last)) return 0;
+        if (!next_field(t, c, &f, &last)) return 0;
         n++;
     }
     *full = f.n > 0;
-    ferry_i_next_line(c);
+    next_line(c);
     return n;
 }
 
@@ -48,7 +46,7 @@ static int64_t fields_of(const ferry_table *t, ferry_cursor *c, bool *full)
  * rows. A number is no name unless it is quoted, or the user says that the line is a header: a
  * line of data may be cut short, or say how many follow. A separator too many at the end of each
  * line looks alike, but for the blank field behind it. */
-static bool over_row_names(const ferry_table *t, ferry_cursor c)
+static bool over_row_names(const table *t, cursor c)
 {
     int64_t n = 0, below = 0;
     bool last = false, full = false;
@@ -56,15 +54,13 @@ static bool over_row_names(const ferry_table *t, ferry_cursor c)
 
     for (; !last; n++) {
         ferry_span f = {0};
-        if (!ferry_i_field(t, &c, &f, &last)) return false;
-        const bool quoted = t->quotes && f.n >= 2 && *f.s == '"';
-        if (t->s->header != HEADER_YES && !quoted &&
-            ferry_i_cell(t, f, &v) != FERRY_CELL_TEXT)
+        if (!next_field(t, &c, &f, &last)) return false;
+        const bool quoted = t->quotes && is_quoted(f);
+        if (t->set->header != HEADER_YES && !quoted && read_cell(t, f, &v) != CELL_TEXT)
             return false;
     }
-    ferry_i_next_line(&c);
-    for (ferry_i_skip_blank_lines(&c); c.s < c.end && below < 3;
-         ferry_i_skip_blank_lines(&c), below++)
+    next_line(&c);
+    for (skip_blank_lines(&c); c.s < c.end && below < 3; skip_blank_lines(&c), below++)
         if (fields_of(t, &c, &full) != n + 1 || !full) return false;
     return n >= 2 && below > 0;
 }
@@ -72,17 +68,16 @@ static bool over_row_names(const ferry_table *t, ferry_cursor c)
 /* How many of the first lines have as many fields as the first one (more than one); -1 when
  * the separator does not occur there. A line that does not parse ends the look: what
  * follows an open quote means nothing. */
-static int agreement(const ferry_table *t, int64_t *fields, int *lines)
+static int agreement(const table *t, int64_t *fields, int *lines)
 {
-    ferry_cursor c = {t->top, t->end, 1};
+    cursor c = {t->top, t->end, 1};
     int agree = 0;
     bool full = false;
 
     *lines = 0;
     *fields = 0;
-    for (ferry_i_skip_blank_lines(&c); c.s < c.end && *lines < SAMPLE;
-         ferry_i_skip_blank_lines(&c)) {
-        const ferry_cursor here = c;
+    for (skip_blank_lines(&c); c.s < c.end && *lines < SAMPLE; skip_blank_lines(&c)) {
+        const cursor here = c;
         const int64_t n = fields_of(t, &c, &full);
         if (*lines == 0) *fields = n + over_row_names(t, here);
         agree += n == *fields || *lines == 0;
@@ -94,14 +89,14 @@ static int agreement(const ferry_table *t, int64_t *fields, int *lines)
 
 /* Whether all lines but the first, two and more, have the same number of fields, and all have several:
  * the first is cut, or says how many follow. */
-static bool all_but_first(const ferry_table *t)
+static bool all_but_first(const table *t)
 {
-    ferry_cursor c = {t->top, t->end, 1};
+    cursor c = {t->top, t->end, 1};
     int64_t fields = 0, lines = 0;
     bool full = false;
 
-    for (ferry_i_skip_blank_lines(&c); c.s < c.end && lines < SAMPLE;
-         ferry_i_skip_blank_lines(&c), lines++) {
+    for (skip_blank_lines(&c); c.s < c.end && lines < SAMPLE;
+         skip_blank_lines(&c), lines++) {
         const int64_t n = fields_of(t, &c, &full);
         if (lines == 1) fields = n;
         if (n < 2 || (lines > 1 && n != fields)) return false;
@@ -113,17 +108,17 @@ static bool all_but_first(const ferry_table *t)
  * text; blanks come last, since texts hold them too. The first that splits all lines alike
  * wins; else the one that splits most (more than half), and the result 0 says that it is
  * not sure, as does one that splits all but the first alike: that line is refused then, where
- * another separator would make one column of it all. A file that tells its own (Excel's sep=) is
+ * another separator would make one column of it all. A file that names its own (Excel's sep=) is
  * believed. */
-int64_t ferry_i_guess_separator(ferry_table *t)
+int64_t guess_separator(table *t)
 {
     static const char *const all[] = {"\t", ";", ",", "|", "::", " "};
     int best = 0, most = -1;
 
-    for (int k = 0; k < (t->told[0] ? 1 : FERRY_COUNT(all)); k++) {
+    for (int k = 0; k < (t->named[0] ? 1 : FERRY_COUNT(all)); k++) {
         int64_t fields = 0;
         int lines = 0;
-        set_separator(t, t->told[0] ? t->told : all[k]);
+        set_separator(t, t->named[0] ? t->named : all[k]);
         const int agree = agreement(t, &fields, &lines);
         if (agree > 0 && agree == lines) return fields;
         /* not certain: keep the best that more than half of the lines agree on */
@@ -132,27 +127,26 @@ int64_t ferry_i_guess_separator(ferry_table *t)
             best = k;
         }
     }
-    for (int k = 0; k < FERRY_COUNT(all) && most < 0 && !t->told[0]; k++) {
+    for (int k = 0; k < FERRY_COUNT(all) && most < 0 && !t->named[0]; k++) {
         set_separator(t, all[k]);
         if (all_but_first(t)) return 0;
     }
-    set_separator(t, t->told[0] ? t->told : most >= 0 ? all[best] : ",");
+    set_separator(t, t->named[0] ? t->named : most >= 0 ? all[best] : ",");
     return 0;
 }
 
 /* A file of labels alone may have no separator at all. */
-static ferry_status choose_separator(ferry_ctx *ctx, ferry_table *t)
+static void choose_separator(table *t)
 {
-    const char *sep = t->s->sep;
+    const char *sep = t->set->sep;
 
     if (strlen(sep) >= sizeof t->sep || strpbrk(sep, "\"\n"))
-        return ferry_i_fail(ctx, FERRY_EINVAL, "reader: sep = %s is not a separator", sep);
+        scope_fail(t->s, FERRY_EINVAL, "reader: sep = %s is not a separator", sep);
     if (sep[0]) {
         set_separator(t, ferry_i_sep_of(sep));
-    } else if (ferry_i_guess_separator(t) == 0 && t->as == FERRY_DATA_LABELS) {
+    } else if (guess_separator(t) == 0 && t->from->as == FERRY_DATA_LABELS) {
         set_separator(t, "\n"); /* one label a line, whatever is in it */
     }
-    return FERRY_OK;
 }
 
 /* ---- header ---- */
@@ -161,7 +155,7 @@ static ferry_status choose_separator(ferry_ctx *ctx, ferry_table *t)
  * struct a column. */
 typedef struct glance {
     ferry_span first;
-    ferry_cell first_is;
+    cell first_is;
     double first_value;
     bool first_quoted;
     int64_t numbers, texts, blanks, quoted, same_as_first;
@@ -176,37 +170,37 @@ static bool span_equal(ferry_span a, ferry_span b)
 /* In any case of letters, and also in quotes. */
 static bool span_is(ferry_span f, const char *word)
 {
-    if (f.n >= 2 && *f.s == '"') f = (ferry_span){f.s + 1, f.n - 2};
+    if (is_quoted(f)) f = (ferry_span){f.s + 1, f.n - 2};
     return (int64_t)strlen(word) == f.n && strncasecmp(f.s, word, (size_t)f.n) == 0;
 }
 
 /* Look at the sample. Lines with another number of fields are left to the real reading. */
-static void look(const ferry_table *t, glance *g, ferry_cursor c)
+static void look(const table *t, glance *g, cursor c)
 {
     for (int line = 0; line <= SAMPLE; line++) {
         bool last = false;
-        ferry_i_skip_blank_lines(&c);
+        skip_blank_lines(&c);
         if (c.s >= c.end) return;
         for (int64_t j = line == 0 && t->row_names ? 1 : 0; !last; j++) {
             ferry_span f;
             double v = 0;
-            if (!ferry_i_field(t, &c, &f, &last)) return;
+            if (!next_field(t, &c, &f, &last)) return;
             if (j >= t->cols) continue;
-            const ferry_cell is = ferry_i_cell(t, f, &v);
+            const cell is = read_cell(t, f, &v);
             if (line == 0) {
                 g[j].first = f;
                 g[j].first_is = is;
                 g[j].first_value = v;
-                g[j].first_quoted = t->quotes && f.n >= 2 && *f.s == '"';
+                g[j].first_quoted = t->quotes && is_quoted(f);
                 continue;
             }
-            g[j].numbers += is == FERRY_CELL_NUMBER;
-            g[j].texts += is == FERRY_CELL_TEXT;
-            g[j].blanks += is == FERRY_CELL_MISSING;
-            g[j].quoted += f.n >= 2 && *f.s == '"';
+            g[j].numbers += is == CELL_NUMBER;
+            g[j].texts += is == CELL_TEXT;
+            g[j].blanks += is == CELL_MISSING;
+            g[j].quoted += is_quoted(f);
             g[j].same_as_first += span_equal(f, g[j].first);
         }
-        ferry_i_next_line(&c);
+        next_line(&c);
     }
 }
 
@@ -232,26 +226,26 @@ static bool known_name(ferry_span f)
 }
 
 /* Whether a text of column j comes again below the first line, as names of classes do. */
-static bool text_repeats(const ferry_table *t, int64_t j)
+static bool text_repeats(const table *t, int64_t j)
 {
-    ferry_cursor c = {t->body, t->end, 1};
+    cursor c = {t->body, t->end, 1};
     ferry_span seen[SAMPLE];
     int n = 0;
 
     for (int line = 0; line <= SAMPLE; line++) {
         bool last = false;
         double v = 0;
-        ferry_i_skip_blank_lines(&c);
+        skip_blank_lines(&c);
         if (c.s >= c.end) return false;
         for (int64_t k = 0; !last; k++) {
             ferry_span f;
-            if (!ferry_i_field(t, &c, &f, &last)) return false;
-            if (k != j || line == 0 || ferry_i_cell(t, f, &v) != FERRY_CELL_TEXT) continue;
+            if (!next_field(t, &c, &f, &last)) return false;
+            if (k != j || line == 0 || read_cell(t, f, &v) != CELL_TEXT) continue;
             for (int i = 0; i < n; i++)
                 if (span_equal(f, seen[i])) return true;
             seen[n++] = f;
         }
-        ferry_i_next_line(&c);
+        next_line(&c);
     }
     return false;
 }
@@ -259,14 +253,14 @@ static bool text_repeats(const ferry_table *t, int64_t j)
 /* Whether what stands beside the numbers of the first line are names: texts that do not come again,
  * all of them, and one is a usual name or stands over classes. Else the line is an instance, which
  * may have a text of its own, such as its id, or miss a cell. */
-static bool names_beside(const ferry_table *t, const glance *g)
+static bool names_beside(const table *t, const glance *g)
 {
     bool sure = false;
     int looks = 0;
 
     for (int64_t j = 0; j < t->cols; j++) {
-        if (g[j].first_is == FERRY_CELL_NUMBER) continue;
-        if (g[j].first_is != FERRY_CELL_TEXT || g[j].texts == 0 || g[j].same_as_first > 0)
+        if (g[j].first_is == CELL_NUMBER) continue;
+        if (g[j].first_is != CELL_TEXT || g[j].texts == 0 || g[j].same_as_first > 0)
             return false;
         /* a column costs a look at the sample: a few are enough */
         sure = sure || known_name(g[j].first) || (looks++ < 16 && text_repeats(t, j));
@@ -280,7 +274,7 @@ static bool names_beside(const ferry_table *t, const glance *g)
  * label. Any one of the signs is enough; a wrong "yes" loses an
  * instance, a wrong "no" turns every column of numbers into categories, which
  * delimited_features.c would then report. */
-static bool looks_like_header(const ferry_table *t, const glance *g)
+static bool looks_like_header(const table *t, const glance *g)
 {
     bool over_numbers = false, all_text = true, counting = true, known = false;
     bool over_nothing = true;
@@ -290,14 +284,14 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
     for (int64_t j = 0; j < t->cols; j++) {
         /* a text over a column that is numbers below: a name; so is a number in quotes over
          * numbers without, as R and our writer quote names */
-        const bool text = g[j].first_is == FERRY_CELL_TEXT ||
+        const bool text = g[j].first_is == CELL_TEXT ||
                           (g[j].first_quoted && g[j].numbers > 0 && g[j].quoted == 0);
         over_numbers |= text && g[j].numbers > 0 && g[j].texts == 0;
         all_text &= text;
         /* every cell below is blank: only a header can be text here */
         over_nothing &= g[j].blanks > 0 && g[j].numbers + g[j].texts == 0;
         known |= span_is(g[j].first, "id") || span_is(g[j].first, "label");
-        if (g[j].first_is != FERRY_CELL_NUMBER) continue;
+        if (g[j].first_is != CELL_NUMBER) continue;
         if (counted == 0) start = g[j].first_value;
         const bool last = counted == t->cols - 1;
         counting &= last || g[j].first_value == (double)counted + start;
@@ -314,103 +308,85 @@ static bool looks_like_header(const ferry_table *t, const glance *g)
     int64_t rows = g[0].texts, again = 0;
     for (int64_t j = 0; j < t->cols; j++)
         again += g[j].same_as_first;
-    return t->cols > 1 && rows > 1 && again == 0 && t->as != FERRY_DATA_LABELS;
+    return t->cols > 1 && rows > 1 && again == 0 && t->from->as != FERRY_DATA_LABELS;
 }
 
 /* A name that is there again becomes "name (2)" and so on: some programs write headers that repeat. A header
  * of n equal names costs O(n), since each name counts how often it came. */
-static ferry_status tell_apart(ferry_ctx *ctx, ferry_table *t, int64_t line)
+static void make_unique(table *t, int64_t line)
 {
-    ferry_status st = FERRY_OK;
-    ferry_ids *names = ferry_i_ids_new();
-    int64_t *count = NULL;
-    char *other = NULL;
-    bool told = false;
+    ferry_ids *names = new_ids(t->s);
+    int64_t *count = NEW(t->s, int64_t, t->cols);
+    bool warned = false;
 
-    FERRY_HAVE(ctx, names);
-    FERRY_NEW(ctx, count, t->cols);
     for (int64_t j = 0; j < t->cols; j++) {
-        char **name = &t->col[j].name;
+        char *name = t->col[j].name, *other = NULL;
         bool added = false;
-        const int64_t at = ferry_i_ids_add(names, *name, &added);
-        FERRY_HAVE(ctx, at >= 0);
+        const int64_t at = add_id(t->s, names, name, (int64_t)strlen(name), &added);
         if (added) continue;
         for (int64_t k = count[at] + 2; !added; k++) {
-            ferry_i_free(other);
-            FERRY_HAVE(ctx, other = ferry_i_sprintf("%s (%lld)", *name, (long long)k));
-            FERRY_HAVE(ctx, ferry_i_ids_add(names, other, &added) >= 0);
+            scope_drop(t->s, other);
+            other = scope_text(t->s, "%s (%lld)", name, (long long)k);
+            (void)add_id(t->s, names, other, (int64_t)strlen(other), &added);
             count[at]++;
         }
-        if (!told)
-            ferry_i_log(ctx, FERRY_WARN,
+        if (!warned)
+            ferry_i_log(scope_ctx(t->s), FERRY_WARN,
                         "%s:%lld: the name %s is there twice; the later one is called %s, "
                         "and others that repeat likewise",
-                        t->in->path, (long long)line, *name, other);
-        told = true;
-        ferry_i_free(*name);
-        FERRY_MOVE(*name, other);
+                        t->from->path, (long long)line, name, other);
+        warned = true;
+        t->col[j].name = other;
     }
-done:
-    ferry_i_ids_free(names);
-    FERRY_FREE(count, other);
-    return st;
 }
 
 /* Keep the names of the first line. */
-static ferry_status take_names(ferry_ctx *ctx, ferry_table *t, const glance *g,
-                               int64_t line)
+static void take_names(table *t, const glance *g, int64_t line)
 {
     for (int64_t j = 0; j < t->cols; j++) {
         t->col[j].name = g[j].first.n > 0
-                             ? ferry_i_field_text(g[j].first)
-                             : ferry_i_sprintf("column %lld", (long long)j + 1);
-        if (!t->col[j].name) return ferry_i_nomem(ctx);
+                             ? field_text(t->s, g[j].first)
+                             : scope_text(t->s, "column %lld", (long long)j + 1);
         /* what pandas calls a column without a name when it writes a table that it has read */
         t->col[j].unnamed = g[j].first.n == 0 || span_is(g[j].first, "unnamed: 0");
     }
-    return tell_apart(ctx, t, line);
+    make_unique(t, line);
 }
 
 /* The number of columns is the first line's; rows with another are refused when they are
  * read. The roles set here are a first guess from the sample (text or number). */
-ferry_status ferry_i_table_layout(ferry_ctx *ctx, ferry_table *t)
+void table_layout(table *t)
 {
-    ferry_status st = FERRY_OK;
-    glance *g = NULL;
-
-    FERRY_TRY(choose_separator(ctx, t));
-    ferry_cursor c = {t->top, t->end, ferry_i_line_of(t->begin, t->top)};
-    ferry_i_skip_blank_lines(&c);
-    FERRY_NEED(ctx, c.s < c.end, FERRY_EDATA,
-               "%s: no instances, only a header or blank lines", t->in->path);
-    t->body = c.s;
-    const int64_t line = c.line;
-    const ferry_cursor first = c;
+    choose_separator(t);
+    cursor c = {t->top, t->end, ferry_i_line_of(t->begin, t->top)};
+    skip_blank_lines(&c);
+    if (c.s == c.end)
+        bad_at(t->s, t->from->path, 0, "no instances, only a header or blank lines");
+    const cursor first = c;
     bool full = false;
     t->cols = fields_of(t, &c, &full);
-    FERRY_NEED_AT(ctx, t->cols != 0, t->in->path, line,
-                  "a quote is not closed, or text follows it");
-    t->row_names = t->s->header != HEADER_NO && over_row_names(t, first);
+    if (t->cols == 0)
+        bad_at(t->s, t->from->path, first.line,
+               "a quote is not closed, or text follows it");
+    t->row_names = t->set->header != HEADER_NO && over_row_names(t, first);
     t->cols += t->row_names;
-    FERRY_NEW(ctx, t->col, t->cols);
-    FERRY_NEW(ctx, g, t->cols);
+    t->col = NEW(t->s, column, t->cols);
+    glance *g = NEW(t->s, glance, t->cols);
     g[0].first.s = ""; /* with row_names nothing stands there */
     /* what the first line looks like, and what stands below it */
-    look(t, g, (ferry_cursor){t->body, t->end, line});
-    t->header = t->s->header == HEADER_YES || t->row_names ||
-                (t->s->header == HEADER_AUTO && looks_like_header(t, g));
+    t->body = first.s;
+    look(t, g, first);
+    t->header = t->set->header == HEADER_YES || t->row_names ||
+                (t->set->header == HEADER_AUTO && looks_like_header(t, g));
     for (int64_t j = 0; j < t->cols; j++) {
         /* text below the header, or in the first line where there is none */
-        const bool text =
-            g[j].texts > 0 || (!t->header && g[j].first_is == FERRY_CELL_TEXT);
-        t->col[j].role = text ? FERRY_COL_CATEGORY : FERRY_COL_NUMBER;
+        const bool text = g[j].texts > 0 || (!t->header && g[j].first_is == CELL_TEXT);
+        t->col[j].role = text ? COL_CATEGORY : COL_NUMBER;
     }
     if (t->header) {
-        FERRY_TRY(take_names(ctx, t, g, line));
+        take_names(t, g, first.line);
         /* c stands behind the first record, which was the header */
         t->body = c.s;
     }
-done:
-    ferry_i_free(g);
-    return st;
+    scope_drop(t->s, g);
 }

@@ -15,7 +15,7 @@ static void add_text(ferry_text *t, const char *s, char sep, bool name)
     double x;
     bool quote = n == 0 || strpbrk(s, "\"\177") || strchr(s, sep) || s[0] == ' ' ||
                  s[n - 1] == ' ' || ferry_i_is_missing(s, (int64_t)n, "") ||
-                 (name && ferry_i_number_cell((ferry_span){s, (int64_t)n}, &x));
+                 (name && is_number((ferry_span){s, (int64_t)n}, &x));
 
     for (size_t i = 0; i < n && !quote; i++)
         quote = (unsigned char)s[i] < ' ';
@@ -80,24 +80,22 @@ static void add_header(ferry_text *t, const ferry_data *d, char sep)
     }
 }
 
-/* A whole number to predict gets a point, which tells it from a class. An unknown label is
- * an empty cell, for a set m of them. */
+/* A number as it was written, so that it is the same class to whom it is one. An unknown label
+ * is an empty cell, for a set m of them. */
 static void add_label(ferry_text *t, const ferry_labels *l, int64_t i, char sep)
 {
     const bool has = ferry_i_labels_has(l, i);
+    char number[32];
 
     switch (l->kind) {
     case FERRY_LABEL_CLASS:
         if (has) add_text(t, ferry_i_ids_at(l->names, l->cls[i]), sep, false);
         end_cell(t, sep);
         break;
-    case FERRY_LABEL_NUMBER: {
-        const int64_t from = t->len;
-        add_real(t, l->num[i]);
-        if (has && !t->failed && !strpbrk(t->s + from, ".e")) ferry_i_text_add(t, ".0");
+    case FERRY_LABEL_NUMBER:
+        if (has) ferry_i_text_add(t, ferry_i_labels_number(l, i, number));
         end_cell(t, sep);
         break;
-    }
     case FERRY_LABEL_SET: {
         const int64_t m = ferry_i_labels_m(l);
         for (int64_t k = 0; k < m; k++) {

@@ -13,7 +13,7 @@ enum {
     SCALE = 50 /* more different ratings than this are no scale, and not counted */
 };
 
-/* What is lent, and what it lies in. */
+/* What is borrowed, and what it lies in. */
 typedef struct described {
     ferry_description pub; /* first: ferry_description_free() gets its address */
     ferry_arena arena;
@@ -324,6 +324,7 @@ ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
     static const char *const kinds[] = {"view", "labels", "graph", "ratings", "listing"};
     ferry_status st = FERRY_OK;
     described *o = NULL;
+    char *json = NULL;
 
     FERRY_NEW(ctx, o, 1);
     o->pub = (ferry_description){.size = sizeof o->pub,
@@ -342,9 +343,13 @@ ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
                                  .cardinality = NAN};
     describe(o, data);
     FERRY_HAVE(ctx, !o->arena.failed);
+    FERRY_TRY(ferry_i_description_json(ctx, &o->pub, &json));
+    o->pub.json = text(&o->arena, json);
+    FERRY_HAVE(ctx, !o->arena.failed);
     *out = &o->pub;
     o = NULL;
 done:
+    ferry_i_free(json);
     if (o) ferry_description_free(&o->pub);
     return st;
 }

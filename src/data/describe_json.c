@@ -130,11 +130,9 @@ static json_t *describe(const ferry_description *d)
     return o;
 }
 
-ferry_status ferry_description_json(ferry_ctx *ctx, const ferry_description *description,
-                                    char **out)
+ferry_status ferry_i_description_json(ferry_ctx *ctx, const ferry_description *description,
+                                      char **out)
 {
-    FERRY_ARGS_OUT(ctx, out, out, description);
-
     ferry_status st = FERRY_OK;
     json_t *o = describe(description);
 

@@ -101,7 +101,7 @@ bool ferry_i_domain_named(const ferry_domain *d)
 }
 
 /* A copy that borrows every part of d and keeps d alive. The caller then replaces one part
- * by its own, which ferry_domain_free() tells by the pointer. */
+ * by its own, which ferry_domain_free() knows by the pointer. */
 static ferry_status borrow(ferry_ctx *ctx, const ferry_domain *d, ferry_domain **out)
 {
     ferry_domain *b = ferry_i_calloc(1, sizeof *b);
@@ -194,22 +194,16 @@ const char *ferry_domain_name(const ferry_domain *d)
     return d->name;
 }
 
-ferry_role ferry_domain_role(const ferry_domain *d)
-{
-    if (!d) return (ferry_role)0;
-    return d->role;
-}
-
-int64_t ferry_domain_id_count(const ferry_domain *d)
+int64_t ferry_i_domain_id_count(const ferry_domain *d)
 {
     if (!d) return 0;
     return ferry_i_ids_count(d->ids);
 }
 
-const char *ferry_domain_id_at(const ferry_domain *d, int64_t i)
+const char *ferry_i_domain_id_at(const ferry_domain *d, int64_t i)
 {
     if (!d) return NULL;
-    return i >= 0 && i < ferry_domain_id_count(d) ? ferry_i_ids_at(d->ids, i) : NULL;
+    return i >= 0 && i < ferry_i_domain_id_count(d) ? ferry_i_ids_at(d->ids, i) : NULL;
 }
 
 /* A domain has a handful of views: a walk is enough. */
@@ -235,7 +229,7 @@ static uint64_t mix_text(uint64_t h, const char *text)
     return mix(h, text, (int64_t)strlen(text), 1);
 }
 
-/* No names (-1) and an empty list (0) are told apart. */
+/* No names (-1) and an empty list (0) differ. */
 static uint64_t mix_ids(uint64_t h, const ferry_ids *ids)
 {
     const int64_t n = ids ? ferry_i_ids_count(ids) : -1;
@@ -296,6 +290,7 @@ uint64_t ferry_i_domain_labels_hash(const ferry_domain *d)
     h = mix_ids(mix_ids(h, d->ids), l->names);
     if (l->cls) h = mix(h, l->cls, l->n, sizeof *l->cls);
     if (l->num) h = mix(h, l->num, l->n, sizeof *l->num);
+    if (l->text) h = mix(mix_ids(h, l->texts), l->text, l->n, sizeof *l->text);
     if (l->known) h = mix(h, l->known, l->n, sizeof *l->known);
     if (l->on) h = mix(h, l->on, l->n * ferry_i_labels_m(l), sizeof *l->on);
     return h;

@@ -1,28 +1,14 @@
 /* A domain's view as a file: what a task read (text weighed, vocabularies divided, files
  * joined) for other programs. */
-#include <string.h>
-
 #include "data/data.h"
 
-/* Labels of the view's rows. */
+/* Labels of the view's rows: row i is instance v->instance[i] of the domain. */
 static ferry_status labels_of_rows(ferry_ctx *ctx, const ferry_labels *all,
                                    const ferry_view *v, ferry_labels **out)
 {
-    ferry_labels *l = NULL;
-    const int64_t m = ferry_i_labels_m(all);
-
-    FERRY_PASS(ferry_i_labels_new(ctx, all->kind, v->x->rows, all->names, &l));
-    for (int64_t i = 0; i < v->x->rows; i++) {
-        /* row i of the view is instance `at` of the domain */
-        const int64_t at = v->instance[i];
-        if (l->cls) l->cls[i] = all->cls[at];
-        if (l->num) l->num[i] = all->num[at];
-        if (l->on) {
-            l->known[i] = all->known[at];
-            memcpy(l->on + i * m, all->on + at * m, (size_t)m);
-        }
-    }
-    *out = l;
+    FERRY_PASS(ferry_i_labels_like(ctx, all, v->x->rows, out));
+    for (int64_t i = 0; i < v->x->rows; i++)
+        ferry_i_labels_put(*out, i, all, v->instance[i]);
     return FERRY_OK;
 }
 

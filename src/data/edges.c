@@ -2,62 +2,8 @@
  * or not.
  *
  * A first line is a header when its third column is no number, or when its words are names
- * such as source and target. Nodes are ids as they stand: 01 and 1 are two nodes. Ranks that read together (lines.h)
- * parse a part of the lines each. */
-#include <string.h>
-
-#include "data/fields.h"
-#include "data/graph_file.h"
-#include "data/lines.h"
-
-/* The number of the last node. */
-static ferry_status check_nodes(ferry_ctx *ctx, int64_t node)
-{
-    if (node > INT32_MAX)
-        return ferry_i_fail(ctx, FERRY_EDATA, "more than %d nodes", INT32_MAX);
-    return FERRY_OK;
-}
-
-/* Nodes are numbered in the order seen. Edges are kept as they come, repeats too: the
- * domain adds those up, in graph.c. */
-ferry_status ferry_i_edges_add(ferry_ctx *ctx, ferry_edges *g, const ferry_field *from,
-                               const ferry_field *to, double weight)
-{
-    const int64_t a = ferry_i_field_id(g->nodes, from, NULL);
-    const int64_t b = ferry_i_field_id(g->nodes, to, NULL);
-
-    if (a < 0 || b < 0 || !FERRY_GROW(g->e, g->n, g->cap)) return ferry_i_nomem(ctx);
-    FERRY_PASS(check_nodes(ctx, a > b ? a : b));
-    g->e[g->n++] = (ferry_edge){(int32_t)a, (int32_t)b, weight};
-    g->weighted = g->weighted || weight != 1;
-    return FERRY_OK;
-}
-
-/* From an array of structs, which grows easily, to one array for each field. No weights
- * where all are 1. g keeps its edges, the nodes are d's now. */
-ferry_status ferry_i_edges_give(ferry_ctx *ctx, ferry_edges *g, ferry_data *d)
-{
-    d->from = ferry_i_calloc(g->n, sizeof *d->from);
-    d->to = ferry_i_calloc(g->n, sizeof *d->to);
-    /* NULL says that all weights are 1 */
-    d->weight = g->weighted ? ferry_i_calloc(g->n, sizeof *d->weight) : NULL;
-    if (!d->from || !d->to || (g->weighted && !d->weight)) return ferry_i_nomem(ctx);
-    for (int64_t i = 0; i < g->n; i++) {
-        d->from[i] = g->e[i].from;
-        d->to[i] = g->e[i].to;
-        if (d->weight) d->weight[i] = g->e[i].weight;
-    }
-    d->edges = g->n;
-    FERRY_MOVE(d->nodes, g->nodes);
-    return FERRY_OK;
-}
-
-void ferry_i_edges_free(ferry_edges *g)
-{
-    ferry_i_ids_free(g->nodes);
-    ferry_i_free(g->e);
-    *g = (ferry_edges){0};
-}
+ * such as source and target. Nodes are ids as they stand: 01 and 1 are two nodes. */
+#include "data/triples.h"
 
 /* What programs call the two ends, in any case of letters. */
 static bool names_a_column(const ferry_field *f)
@@ -80,125 +26,58 @@ static bool is_header(const ferry_field *f, int64_t n)
            (n == 3 && !ferry_i_field_real(&f[2], &x));
 }
 
-/* What the first line says of all. */
-typedef struct shape {
-    const char *begin; /* of the text */
-    const char *sep;
-    int64_t width;
-} shape;
+static const triple_schema edge = {.comments = "#%",
+                                   .ends = "two node ids",
+                                   .value = "a finite number as weight",
+                                   .many = "nodes"};
 
-/* The lines of a piece, up to the first error, which is noted there; rows counts its edges. */
-static ferry_status read_piece(ferry_ctx *ctx, const shape *w, ferry_edges *g,
-                               ferry_piece *p)
+/* No weights where all are 1. */
+static void drop_ones(ferry_data *d)
 {
-    ferry_lines l = {.next = p->begin, .end = p->end};
-    ferry_field f[3];
-    char show[44];
-
-    while (ferry_i_full_line(&l, "#%")) {
-        const int64_t n = ferry_i_fields(l.s, l.e, w->sep, f, 3);
-        double weight = 1;
-        if (n != w->width)
-            ferry_i_piece_bad(p, ferry_i_line_of(w->begin, l.s),
-                              "expected %d columns, found %lld", (int)w->width,
-                              (long long)n);
-        else if (f[0].n == 0 || f[1].n == 0)
-            ferry_i_piece_bad(p, ferry_i_line_of(w->begin, l.s), "expected two node ids");
-        else if (n == 3 && !ferry_i_field_real(&f[2], &weight))
-            ferry_i_piece_bad(p, ferry_i_line_of(w->begin, l.s),
-                              "expected a finite number as weight, found \"%s\"",
-                              ferry_i_field_show(&f[2], show));
-        if (p->bad_line) break;
-        FERRY_PASS(ferry_i_edges_add(ctx, g, &f[0], &f[1], weight));
-        p->rows++;
-    }
-    return FERRY_OK;
-}
-
-/* Where ranks read together: nodes and edges of our pieces become those of all. */
-static ferry_status unite(ferry_ctx *ctx, ferry_edges *g, ferry_piece *p, int64_t n,
-                          int64_t first)
-{
-    ferry_status st = FERRY_OK;
-    int64_t *node = NULL, all = 0, none = 0;
-    ferry_edge *e = NULL;
-
-    FERRY_TRY(ferry_i_pieces_unite(ctx, n, &g->nodes, &node));
-    if (!node) goto done; /* all were ours */
-    FERRY_TRY(check_nodes(ctx, ferry_i_ids_count(g->nodes) - 1));
-    ferry_i_pieces_place(p, n, 1, &all, &none);
-    FERRY_NEW(ctx, e, all);
-    ferry_edge *to = e + (first < n ? p[first].row_at : all);
-    for (int64_t k = 0; k < g->n; k++)
-        to[k] = (ferry_edge){(int32_t)node[g->e[k].from], (int32_t)node[g->e[k].to],
-                             g->e[k].weight};
-    FERRY_TRY(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ROW, all, sizeof *e, e));
-    for (int64_t k = 0; k < all; k++)
-        g->weighted = g->weighted || e[k].weight != 1;
-    ferry_i_free(g->e);
-    FERRY_MOVE(g->e, e);
-    g->n = g->cap = all;
-done:
-    FERRY_FREE(node, e);
-    return st;
+    for (int64_t e = 0; d->weight && e < d->edges; e++)
+        if (d->weight[e] != 1) return;
+    ferry_i_free(d->weight);
+    d->weight = NULL;
 }
 
 /* The first line gives separator and width for all; the separator is guessed once, so a
  * line that is written otherwise is an error and not another kind of edge. */
-static ferry_status read_lines(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
-                               const ferry_read_settings *s, ferry_edges *g)
+static void edges_records(scope *s, const source *from, ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
-    ferry_lines l = ferry_i_lines(u->s, u->n);
-    shape w = {.begin = u->s};
-    ferry_piece *p = NULL;
-    int64_t n = 0, from = 0, to = 0;
+    ferry_lines l = ferry_i_lines(from->s, from->end - from->s);
     ferry_field f[3];
 
-    FERRY_NEED_AT(ctx, ferry_i_full_line(&l, "#%"), path, 0,
-                  "is empty, expected edges (from to)");
-    w.sep = s->sep[0] ? ferry_i_sep_of(s->sep) : ferry_i_sep_guess(l.s, l.e);
-    w.width = ferry_i_fields(l.s, l.e, w.sep, f, 3);
-    FERRY_NEED_AT(ctx, w.width >= 2 && w.width <= 3, path, l.line,
-                  "expected from, to and perhaps weight as columns, found %lld",
-                  (long long)w.width);
+    d->nodes = have(s, ferry_i_ids_new());
+    if (!ferry_i_full_line(&l, "#%"))
+        bad_at(s, from->path, 0, "is empty, expected edges (from to)");
+    triples t = {.schema = &edge,
+                 .sep = from->set->sep[0] ? ferry_i_sep_of(from->set->sep)
+                                          : ferry_i_sep_guess(l.s, l.e),
+                 .col = {0, 1, 2},
+                 .none = 1,
+                 .ids = {&d->nodes, &d->nodes},
+                 .end = {&d->from, &d->to}};
+    t.width = ferry_i_fields(l.s, l.e, t.sep, f, 3);
+    if (t.width < 2 || t.width > 3)
+        bad_at(s, from->path, l.line,
+               "expected from, to and perhaps weight as columns, found %lld",
+               (long long)t.width);
+    if (t.width == 3)
+        t.value = &d->weight;
+    else
+        t.col[2] = -1;
     /* 1: yes, 0: auto (see the table in formats.c) */
-    const bool header = s->header == 1 || (s->header == 0 && is_header(f, w.width));
-    FERRY_TRY(ferry_i_pieces(ctx, header ? l.next : l.s, l.end, &p, &n));
-    ferry_i_pieces_mine(ctx, n, &from, &to);
-    for (int64_t k = from; k < to && (k == from || !p[k - 1].bad_line); k++)
-        FERRY_TRY(read_piece(ctx, &w, g, &p[k]));
-    FERRY_TRY(ferry_i_pieces_share(ctx, p, n));
-    FERRY_TRY(ferry_i_pieces_check(ctx, path, p, n));
-    FERRY_TRY(unite(ctx, g, p, n, from));
-done:
-    ferry_i_free(p);
-    return st;
-}
-
-/* `as` is always a graph here; member does not apply. */
-static ferry_status read_edges(ferry_ctx *ctx, const ferry_input *in, const char *member,
-                               const ferry_read_settings *s, ferry_data_kind as,
-                               ferry_data **out)
-{
-    ferry_status st = FERRY_OK;
-    ferry_edges g = {.nodes = ferry_i_ids_new()};
-    ferry_utf8 u = {0};
-    ferry_data *d = ferry_i_data_new("edges", in->path, FERRY_DATA_GRAPH);
-
-    (void)member, (void)as;
-    *out = NULL;
-    FERRY_HAVE(ctx, g.nodes && d);
-    FERRY_TRY(ferry_i_check_text(ctx, in));
-    FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &u));
-    FERRY_TRY(read_lines(ctx, in->path, &u, s, &g));
-    FERRY_TRY(ferry_i_edges_give(ctx, &g, d));
-    FERRY_MOVE(*out, d);
-done:
-    ferry_data_free(d);
-    ferry_i_edges_free(&g);
-    ferry_i_utf8_close(&u);
-    return st;
+    const bool header =
+        from->set->header == 1 || (from->set->header == 0 && is_header(f, t.width));
+    records r = {.s = s,
+                 .path = from->path,
+                 .text = from->s,
+                 .body = header ? l.next : l.s,
+                 .end = l.end};
+    triples_parse(&t, &r);
+    triples_close(&t, &r);
+    d->edges = r.rows;
+    drop_ones(d);
 }
 
 /* Only a header gives an edge list away: two columns may be anything. */
@@ -248,6 +127,7 @@ const ferry_format ferry_i_format_edges = {
     .kinds = 1u << FERRY_DATA_GRAPH,
     .options = "header sep",
     .sniff = sniff_edges,
-    .read = read_edges,
+    .open = OPEN_TEXT | OPEN_UTF8,
+    .records = edges_records,
     .write = write_edges,
 };

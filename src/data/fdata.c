@@ -12,6 +12,7 @@
  *   labels.number                       F64 (instances), NaN: missing
  *   labels.set, labels.known            U8 (instances x names) of 0 and 1; U8 (instances), 0: missing
  *   labels.names                        U8: texts
+ *   labels.text                         I32: of numbers, places in labels.names; -1: none
  *   ratings.user, .item, .value         I32, I32, F64 (NaN: to be predicted), as long as each other
  *   ratings.users, .items               U8: texts, which .user and .item are places in
  *   ratings.range                       F64 (2): least and greatest, if they were given
@@ -193,6 +194,35 @@ static ferry_status find_labels(ferry_ctx *ctx, const opened *f, ferry_label_kin
     return FERRY_OK;
 }
 
+/* Texts of numbers, where there are any: text[i] is a place in `texts`, -1: none. */
+static ferry_status take_number_texts(ferry_ctx *ctx, const opened *f,
+                                      const ferry_ids *texts, ferry_labels *l)
+{
+    ferry_status st = FERRY_OK;
+    const void *v = NULL;
+    int64_t side[2];
+
+    FERRY_TRY(find(ctx, f, "labels.text", I32, 1, side, &v));
+    if (!v || !l->num) goto done;
+    FERRY_NEED(ctx, side[0] == l->n, FERRY_EDATA, "%lld labels but %lld texts of them",
+               (long long)l->n, (long long)side[0]);
+    const int32_t *text = v;
+    for (int64_t i = 0; i < l->n; i++) {
+        double x = 0;
+        if (text[i] == -1) continue;
+        FERRY_NEED(ctx, text[i] >= 0 && text[i] < ferry_i_ids_count(texts), FERRY_EDATA,
+                   "labels.text of instance %lld is %d, but there are %lld names",
+                   (long long)i, (int)text[i], (long long)ferry_i_ids_count(texts));
+        const char *s = ferry_i_ids_at(texts, text[i]), *end = s + strlen(s);
+        FERRY_NEED(ctx, ferry_i_parse_real(s, end, &x) == end && x == l->num[i],
+                   FERRY_EDATA, "label of instance %lld is %g, but its text \"%.40s\"",
+                   (long long)i, l->num[i], s);
+        FERRY_HAVE(ctx, ferry_i_labels_write(l, i, x, s, end - s));
+    }
+done:
+    return st;
+}
+
 /* l <- v (and known), every one of which must be what its kind can be. */
 static ferry_status take_labels(ferry_ctx *ctx, const void *v, const uint8_t *known,
                                 ferry_labels *l)
@@ -244,6 +274,7 @@ static ferry_status read_labels(ferry_ctx *ctx, const opened *f, int64_t rows,
                (long long)side[1], (long long)ferry_i_ids_count(names));
     FERRY_TRY(ferry_i_labels_new(ctx, kind, rows, names, out));
     FERRY_TRY(take_labels(ctx, v, known, *out));
+    FERRY_TRY(take_number_texts(ctx, f, names, *out));
 done:
     ferry_i_ids_free(names);
     return st;
@@ -298,8 +329,8 @@ static ferry_status read_ratings(ferry_ctx *ctx, const opened *f, ferry_held **h
                !range || (two[0] == 2 && isfinite(ends[0]) && isfinite(ends[1]) &&
                           ends[0] < ends[1]),
                FERRY_EDATA, "ratings.range: expected two numbers, the least first");
-    FERRY_TRY(ferry_i_ratings_lent(ctx, values[0], user, item_of, value, users, items, held,
-                                   out));
+    FERRY_TRY(ferry_i_ratings_borrowed(ctx, values[0], user, item_of, value, users, items,
+                                       held, out));
     FERRY_TRY(check_ratings(ctx, ends, *out));
 done:
     ferry_i_ids_free(users);

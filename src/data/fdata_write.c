@@ -12,7 +12,7 @@ typedef struct array {
 
 /* All that there is, the widest types first. */
 typedef struct list {
-    array at[10];
+    array at[11];
     int n;
     int64_t shape[2];
     double range[2];
@@ -58,11 +58,12 @@ static void list_view(const ferry_data *data, list *l)
     if (y && y->num) add(l, "labels.number", F64, 1, y->n, 1, y->num);
     if (!x->dense) add(l, "x.index", I32, 1, x->nnz, 1, x->index);
     if (y && y->cls) add(l, "labels.class", I32, 1, y->n, 1, y->cls);
+    if (y && y->text) add(l, "labels.text", I32, 1, y->n, 1, y->text);
     if (y && y->on) add(l, "labels.set", U8, 2, y->n, ferry_i_labels_m(y), y->on);
     if (y && y->on) add(l, "labels.known", U8, 1, y->n, 1, y->known);
     add_texts(l, "ids", data->ids, &l->ids);
     add_texts(l, "features", data->features, &l->features);
-    if (y) add_texts(l, "labels.names", y->names, &l->names);
+    if (y) add_texts(l, "labels.names", y->text ? y->texts : y->names, &l->names);
 }
 
 static int64_t bytes_of(const array *a)

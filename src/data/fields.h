@@ -5,11 +5,11 @@
 
 #include "data/data.h"
 
-/* Bytes as UTF-8: lent when they are valid already, else read as Latin-1 and converted. */
+/* Bytes as UTF-8: borrowed when they are valid already, else read as Latin-1 and converted. */
 typedef struct ferry_utf8 {
     const char *s;
     int64_t n;
-    char *owned; /* NULL: lent */
+    char *owned; /* NULL: borrowed */
 } ferry_utf8;
 ferry_status ferry_i_utf8_open(ferry_ctx *ctx, const char *s, int64_t n, ferry_utf8 *out);
 void ferry_i_utf8_close(ferry_utf8 *u);

@@ -1,4 +1,4 @@
-/* Filling a domain with views and graphs. Rows are joined by id; inputs are copied.
+/* Filling a domain with instances, views and graphs. Rows are joined by id; inputs are copied.
  *
  * Parts come in any order and from any file, so what "the same instance" means is decided here
  * and nowhere else: equal ids. Rows without ids are called 1, 2, ..., and joining those with
@@ -41,6 +41,44 @@ static ferry_status ids_or_numbers(ferry_ctx *ctx, const ferry_ids *ids, int64_t
     if (ids) return FERRY_OK;
     *use = *made = ferry_i_ids_numbers(n);
     return *made ? FERRY_OK : ferry_i_nomem(ctx);
+}
+
+/* ---- instances ---- */
+
+/* Numbers that join no named instance are refused, as rows of a view are. */
+ferry_status ferry_domain_add_instances(ferry_ctx *ctx, ferry_domain *d, int64_t n,
+                                        const char *const *ids)
+{
+    FERRY_ARGS(ctx, d);
+
+    ferry_status st = FERRY_OK;
+    char what[256];
+    ferry_ids *own = NULL, *made = NULL;
+    const ferry_ids *use = NULL;
+    ferry_growth g = {0};
+    int64_t *at = NULL;
+    const int64_t before = ferry_i_domain_id_count(d);
+
+    FERRY_TRY(ferry_i_domain_changeable(ctx, d));
+    FERRY_NEED(ctx, n >= 0, FERRY_EINVAL, "domain '%s': %lld instances", d->name,
+               (long long)n);
+    snprintf(what, sizeof what, "domain '%s': ids", d->name);
+    if (ids) FERRY_TRY(ferry_i_ids_unique(ctx, what, n, ids, &own));
+    FERRY_TRY(ids_or_numbers(ctx, own, n, &made, &use));
+    FERRY_NEW(ctx, at, n);
+    FERRY_TRY(ferry_i_growth_plan(ctx, d, use, at, &g));
+    FERRY_NEED(ctx, ids || before == 0 || n == 0 || g.known > 0, FERRY_EDATA,
+               "domain '%s': %lld instances without ids cannot be joined with instances "
+               "such as '%s'",
+               d->name, (long long)n, ferry_i_domain_id_at(d, 0));
+    ferry_i_growth_apply(d, &g);
+    d->numbered = d->numbered || (!ids && n > 0);
+done:
+    ferry_i_growth_free(&g);
+    ferry_i_ids_free(own);
+    ferry_i_ids_free(made);
+    ferry_i_free(at);
+    return st;
 }
 
 /* ---- views ---- */
@@ -91,7 +129,7 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
     ferry_growth g = {0};
     ferry_ids *made = NULL;
     const ferry_ids *use = NULL;
-    const int64_t before = ferry_domain_id_count(d);
+    const int64_t before = ferry_i_domain_id_count(d);
 
     FERRY_TRY(check_view_name(ctx, d, v->name));
     FERRY_TRY(ids_or_numbers(ctx, ids, v->x->rows, &made, &use));
@@ -107,11 +145,11 @@ ferry_status ferry_i_domain_add_view(ferry_ctx *ctx, ferry_domain *d, const ferr
         FERRY_NEED(
             ctx, ids, FERRY_EDATA,
             "%s: has no ids, so its rows cannot be joined with instances such as '%s'",
-            me.text, ferry_domain_id_at(d, 0));
+            me.text, ferry_i_domain_id_at(d, 0));
         ferry_i_log(ctx, FERRY_WARN, "%s: none of its %lld ids is in what was there before",
                     me.text, (long long)v->x->rows);
     }
-    /* room for one more; d->n_views stays until v is in */
+    /* capacity for one more; d->n_views stays until v is in */
     ferry_view **views = ferry_i_realloc(d->views, d->n_views + 1, sizeof *views);
     FERRY_HAVE(ctx, views);
     d->views = views;
@@ -169,118 +207,70 @@ static bool is_array(const ferry_array *x)
            (x->data || x->rows == 0 || x->cols == 0);
 }
 
-/* The name is checked before the copy, which may be large. ld >= cols: rows may have a
- * gap. */
-ferry_status ferry_domain_add_dense(ferry_ctx *ctx, ferry_domain *d, const char *name,
-                                    const ferry_array *x, const char *const *ids,
-                                    const char *const *features)
-{
-    FERRY_ARGS(ctx, d, name, x);
-
-    ferry_status st = FERRY_OK;
-    ferry_matrix *copy = NULL;
-
-    FERRY_TRY(check_array(ctx, d, name, is_array(x)));
-    FERRY_TRY(ferry_i_matrix_from_array(ctx, x, &copy));
-    FERRY_TRY(add_matrix(ctx, d, name, copy, ids, features));
-done:
-    ferry_i_matrix_free(copy);
-    return st;
-}
-
-/* Indices, order and starts are checked by the copy. */
-ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *d, const char *name,
-                                     const ferry_sparse *x, const char *const *ids,
-                                     const char *const *features)
-{
-    FERRY_ARGS(ctx, d, name, x);
-
-    ferry_status st = FERRY_OK;
-    ferry_matrix *copy = NULL;
-
-    FERRY_TRY(check_array(ctx, d, name, x && x->rows >= 0 && x->cols >= 0 && x->start));
-    FERRY_TRY(ferry_i_matrix_from_sparse(ctx, x, &copy));
-    FERRY_TRY(add_matrix(ctx, d, name, copy, ids, features));
-done:
-    ferry_i_matrix_free(copy);
-    return st;
-}
-
-/* Only a view that is in place tells the lender: until then the numbers are still the caller's. */
-static ferry_status lend(ferry_ctx *ctx, ferry_domain *d, const char *name, ferry_matrix *x,
-                         const char *const *ids, const char *const *features,
-                         ferry_release_fn release, void *user)
+/* Only a view that is in place releases the numbers: until then they are still the caller's. */
+static ferry_status add_array(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                              ferry_matrix *x, const char *const *ids,
+                              const char *const *features, const ferry_borrow *borrow)
 {
     const ferry_status st = add_matrix(ctx, d, name, x, ids, features);
 
-    if (st == FERRY_OK) {
-        x->release = release;
-        x->lender = user;
+    if (st == FERRY_OK && borrow) {
+        x->release = borrow->release;
+        x->lender = borrow->user;
     }
     ferry_i_matrix_free(x);
     return st;
 }
 
-ferry_status ferry_domain_borrow_dense(ferry_ctx *ctx, ferry_domain *d, const char *name,
-                                       const ferry_array *x, const char *const *ids,
-                                       const char *const *features,
-                                       ferry_release_fn release, void *user)
+/* The name is checked before the copy, which may be large. ld >= cols: rows may have a
+ * gap. */
+ferry_status ferry_domain_add_dense(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                                    const ferry_array *x, const char *const *ids,
+                                    const char *const *features, const ferry_borrow *borrow)
 {
     FERRY_ARGS(ctx, d, name, x);
 
-    ferry_matrix *lent = NULL;
+    ferry_matrix *own = NULL;
 
     FERRY_PASS(check_array(ctx, d, name, is_array(x)));
-    FERRY_PASS(ferry_i_matrix_borrow_array(ctx, x, &lent));
-    return lend(ctx, d, name, lent, ids, features, release, user);
+    FERRY_PASS(borrow ? ferry_i_matrix_borrow_array(ctx, x, &own)
+                      : ferry_i_matrix_from_array(ctx, x, &own));
+    return add_array(ctx, d, name, own, ids, features, borrow);
 }
 
-/* Starts of either width become ours. */
-static ferry_status borrow_sparse(ferry_ctx *ctx, ferry_domain *d, const char *name,
-                                  const ferry_sparse *x, const int32_t *narrow,
-                                  const char *const *ids, const char *const *features,
-                                  ferry_release_fn release, void *user)
+/* Starts of either width become ours; indices and their order are checked by the matrix. */
+ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *d, const char *name,
+                                     const ferry_sparse *x, const char *const *ids,
+                                     const char *const *features,
+                                     const ferry_borrow *borrow)
 {
+    FERRY_ARGS(ctx, d, name, x);
+
     ferry_status st = FERRY_OK;
-    ferry_matrix *lent = NULL;
+    ferry_matrix *own = NULL;
     int64_t *start = NULL;
 
-    FERRY_TRY(
-        check_array(ctx, d, name, x->rows >= 0 && x->cols >= 0 && (x->start || narrow)));
-    FERRY_NEW(ctx, start, x->rows + 1);
-    for (int64_t i = 0; i <= x->rows; i++)
-        start[i] = narrow ? narrow[i] : x->start[i];
-    FERRY_TRY(ferry_i_matrix_borrow_sparse(ctx, x->rows, x->cols, start, x->index, x->value,
-                                           &lent));
-    FERRY_TRY(lend(ctx, d, name, lent, ids, features, release, user));
+    FERRY_TRY(check_array(ctx, d, name,
+                          x->rows >= 0 && x->cols >= 0 && (x->start || x->start32)));
+    if (borrow || !x->start) {
+        FERRY_NEW(ctx, start, x->rows + 1);
+        for (int64_t i = 0; i <= x->rows; i++)
+            start[i] = x->start ? x->start[i] : x->start32[i];
+    }
+    if (borrow) {
+        int64_t *given = start;
+        start = NULL; /* the matrix takes them, also when it fails */
+        FERRY_TRY(ferry_i_matrix_borrow_sparse(ctx, x->rows, x->cols, given, x->index,
+                                               x->value, &own));
+    } else {
+        const ferry_sparse wide = {x->rows,  x->cols,  start ? start : x->start,
+                                   x->index, x->value, NULL};
+        FERRY_TRY(ferry_i_matrix_from_sparse(ctx, &wide, &own));
+    }
+    FERRY_TRY(add_array(ctx, d, name, own, ids, features, borrow));
 done:
+    ferry_i_free(start);
     return st;
-}
-
-ferry_status ferry_domain_borrow_sparse(ferry_ctx *ctx, ferry_domain *d, const char *name,
-                                        const ferry_sparse *x, const char *const *ids,
-                                        const char *const *features,
-                                        ferry_release_fn release, void *user)
-{
-    FERRY_ARGS(ctx, d, name, x);
-
-    const ferry_sparse none = {.rows = -1};
-
-    return borrow_sparse(ctx, d, name, x ? x : &none, NULL, ids, features, release, user);
-}
-
-ferry_status ferry_domain_borrow_sparse32(ferry_ctx *ctx, ferry_domain *d, const char *name,
-                                          const ferry_sparse32 *x, const char *const *ids,
-                                          const char *const *features,
-                                          ferry_release_fn release, void *user)
-{
-    FERRY_ARGS(ctx, d, name, x);
-
-    const ferry_sparse wide = x ? (ferry_sparse){x->rows, x->cols, NULL, x->index, x->value}
-                                : (ferry_sparse){.rows = -1};
-
-    return borrow_sparse(ctx, d, name, &wide, x ? x->start : NULL, ids, features, release,
-                         user);
 }
 
 /* ---- graphs ---- */
@@ -306,7 +296,7 @@ done:
     return st;
 }
 
-/* Node numbers to instances, in place; counts the edges with an end that is none, and lends
+/* Node numbers to instances, in place; counts the edges with an end that is none, and gives
  * the first such id. -1 marks an end that is no instance; graph_new() leaves such edges
  * out. */
 static int64_t to_instances(int64_t edges, int64_t *from, int64_t *to, const int64_t *at,
@@ -341,7 +331,7 @@ ferry_status ferry_i_domain_add_edges(ferry_ctx *ctx, ferry_domain *d, const cha
 
     FERRY_TRY(check_graph_name(ctx, d, name));
     FERRY_HAVE(ctx, at);
-    if (ferry_domain_id_count(d) == 0) { /* the edges say what the instances are */
+    if (ferry_i_domain_id_count(d) == 0) { /* the edges say what the instances are */
         FERRY_TRY(ferry_i_growth_plan(ctx, d, nodes, at, &g));
     } else {
         for (int64_t i = 0; i < n_nodes; i++)
@@ -354,7 +344,7 @@ ferry_status ferry_i_domain_add_edges(ferry_ctx *ctx, ferry_domain *d, const cha
     st = ferry_i_graph_new(ctx, name, ferry_i_growth_size(d, &g), edges, from, to, weight,
                            &loops, &graph);
     if (st != FERRY_OK) FERRY_TRY(ferry_i_prefix(ctx, st, "%s", me.text));
-    /* room first, then the change that cannot fail; warnings last, when all is done */
+    /* memory first, then the change that cannot fail; warnings last, when all is done */
     ferry_graph **graphs = ferry_i_realloc(d->graphs, d->n_graphs + 1, sizeof *graphs);
     FERRY_HAVE(ctx, graphs);
     d->graphs = graphs;

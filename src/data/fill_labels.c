@@ -16,7 +16,7 @@ static ferry_status without_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n
                                 ferry_ids **made)
 {
     ferry_status st = FERRY_OK;
-    const int64_t size = ferry_domain_id_count(d);
+    const int64_t size = ferry_i_domain_id_count(d);
 
     *made = NULL;
     if (d->n_views == 1) {
@@ -36,7 +36,7 @@ static ferry_status without_ids(ferry_ctx *ctx, const ferry_domain *d, int64_t n
             FERRY_EDATA,
             "domain '%s': %lld labels without ids, but its %lld instances have ids such "
             "as '%s'",
-            d->name, (long long)n, (long long)size, ferry_domain_id_at(d, 0));
+            d->name, (long long)n, (long long)size, ferry_i_domain_id_at(d, 0));
 done:
     if (st != FERRY_OK) {
         ferry_i_ids_free(*made);
@@ -45,7 +45,7 @@ done:
     return st;
 }
 
-/* Where the first line's id is the only stranger: texts over texts cannot be told from labels. */
+/* Where the first line's id is the only unknown one: texts over texts look like labels. */
 static const char *may_be_header(bool first)
 {
     return first
@@ -65,7 +65,7 @@ static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids 
     ferry_ids *made = NULL;
     ferry_labels *spread = NULL;
     int64_t *at = NULL;
-    const int64_t before = ferry_domain_id_count(d);
+    const int64_t before = ferry_i_domain_id_count(d);
     int64_t extra = 0;
 
     FERRY_TRY(ferry_i_domain_changeable(ctx, d));
@@ -79,7 +79,8 @@ static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids 
         FERRY_NEED(ctx, before == 0 || l->n == 0 || g.known > 0, FERRY_EDATA,
                    "domain '%s': none of the labels' ids ('%s', ...) is an instance ('%s', "
                    "...)",
-                   d->name, ferry_i_ids_at(ids ? ids : made, 0), ferry_domain_id_at(d, 0));
+                   d->name, ferry_i_ids_at(ids ? ids : made, 0),
+                   ferry_i_domain_id_at(d, 0));
         extra = before > 0 ? l->n - g.known : 0;
     }
     /* without ids and with one view, row i's label goes to that row's instance */
@@ -95,7 +96,7 @@ static ferry_status set_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_ids 
             "domain '%s': %lld of %lld labels are for ids that it did not have (such "
             "as '%s'); it knows nothing else of them%s",
             d->name, (long long)extra, (long long)l->n,
-            ferry_domain_id_at(d, ferry_domain_id_count(d) - 1),
+            ferry_i_domain_id_at(d, ferry_i_domain_id_count(d) - 1),
             may_be_header(extra == 1 && at && at[0] == before));
 done:
     ferry_i_growth_free(&g);
@@ -264,16 +265,17 @@ done:
 
 /* Copies of two domains' labels that can be compared: of one kind, with the names of
  * both. Of two kinds the more general one is taken, since nothing is lost on the way there:
- * number -> class -> set. b's names come behind a's. */
+ * number -> class -> set. Numbers with texts go as classes. b's names come behind a's. */
 static ferry_status alike(ferry_ctx *ctx, const ferry_labels *a, const ferry_labels *b,
                           ferry_labels **out_a, ferry_labels **out_b)
 {
     ferry_status st = FERRY_OK;
     /* set if either is one; a number and a class meet as classes */
     const bool sets = a->kind == FERRY_LABEL_SET || b->kind == FERRY_LABEL_SET;
-    const ferry_label_kind kind = a->kind == b->kind ? a->kind
-                                  : sets             ? FERRY_LABEL_SET
-                                                     : FERRY_LABEL_CLASS;
+    const bool numbers = a->num && b->num && !a->text && !b->text;
+    const ferry_label_kind kind = sets      ? FERRY_LABEL_SET
+                                  : numbers ? FERRY_LABEL_NUMBER
+                                            : FERRY_LABEL_CLASS;
     ferry_ids *names = NULL;
 
     FERRY_TRY(ferry_i_labels_as(ctx, a, kind, out_a));
@@ -291,16 +293,13 @@ done:
     return st;
 }
 
-/* Whether two class names mean the same: also 1 and 1.0. place_of() in labels.c has the
- * same rule for equal numbers. */
+/* Whether two class names of one instance mean the same: also 1 and 1.0, which the goal may
+ * turn into numbers. The first stays. */
 static bool same_name(const char *a, const char *b)
 {
-    const char *end_a = a + strlen(a), *end_b = b + strlen(b);
-    double x, y;
+    double x;
 
-    if (strcmp(a, b) == 0) return true;
-    return ferry_i_parse_real(a, end_a, &x) == end_a &&
-           ferry_i_parse_real(b, end_b, &y) == end_b && x == y;
+    return strcmp(a, b) == 0 || ferry_i_same_number(a, b, &x);
 }
 
 /* Label i of a and j of b, which are alike. */
@@ -313,18 +312,6 @@ static bool same_label(const ferry_labels *a, int64_t i, const ferry_labels *b, 
                          ferry_i_ids_at(b->names, b->cls[j]));
     if (a->num) return a->num[i] == b->num[j];
     return memcmp(a->on + i * m, b->on + j * m, (size_t)m) == 0;
-}
-
-/* a[i] <- b[j]; both are of one kind with the same names. */
-static void copy_label(ferry_labels *a, int64_t i, const ferry_labels *b, int64_t j)
-{
-    const int64_t m = ferry_i_labels_m(a);
-
-    if (a->cls) a->cls[i] = b->cls[j];
-    if (a->num) a->num[i] = b->num[j];
-    if (!a->on) return;
-    memcpy(a->on + i * m, b->on + j * m, (size_t)m);
-    a->known[i] = b->known[j];
 }
 
 /* A common file of labels often covers more than one domain. Labels that belong elsewhere
@@ -343,8 +330,8 @@ ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
     for (int64_t i = 0; data->ids && i < n; i++)
         known += ferry_i_ids_find(d->ids, ferry_i_ids_at(data->ids, i)) >= 0;
     /* without ids none counts as known, and nothing is left out */
-    if (known == 0 || known == n) goto done; /* adding them will tell */
-    FERRY_TRY(ferry_i_labels_new(ctx, data->labels->kind, known, data->labels->names, &l));
+    if (known == 0 || known == n) goto done; /* adding them will show */
+    FERRY_TRY(ferry_i_labels_like(ctx, data->labels, known, &l));
     for (int64_t i = 0; i < n; i++) {
         const char *id = ferry_i_ids_at(data->ids, i);
         if (ferry_i_ids_find(d->ids, id) < 0) {
@@ -352,7 +339,7 @@ ferry_status ferry_i_data_known_labels(ferry_ctx *ctx, const ferry_domain *d,
             continue;
         }
         FERRY_HAVE(ctx, ferry_i_ids_add(ids, id, NULL) >= 0);
-        copy_label(l, k++, data->labels, i);
+        ferry_i_labels_put(l, k++, data->labels, i);
     }
     ferry_i_log(
         ctx, FERRY_WARN,
@@ -372,10 +359,9 @@ done:
     return st;
 }
 
-/* Labels that a further view's file carries, row by row: they fill what is missing, and
+/* Labels that a further view's file has, row by row: they fill what is missing, and
  * must not say something else about an instance than the files before. O(rows). Both sides
- * are brought to one kind first, so that 1 in one file and 1.0 in the other are the same
- * label. */
+ * are brought to one kind first. */
 static ferry_status merge_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_view *v,
                                  const ferry_labels *more)
 {
@@ -391,8 +377,8 @@ static ferry_status merge_labels(ferry_ctx *ctx, ferry_domain *d, const ferry_vi
                    FERRY_EDATA,
                    "domain '%s': the file of view '%s' has another label for instance '%s' "
                    "than the views before it",
-                   d->name, v->name, ferry_domain_id_at(d, at));
-        if (!ferry_i_labels_has(all, at)) copy_label(all, at, l, i);
+                   d->name, v->name, ferry_i_domain_id_at(d, at));
+        if (!ferry_i_labels_has(all, at)) ferry_i_labels_put(all, at, l, i);
     }
     ferry_i_labels_free(d->labels);
     FERRY_MOVE(d->labels, all);
@@ -417,12 +403,12 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
     /* A line number is a poor id: one line more or less (a blank one) would shift all. */
     FERRY_NEED(
         ctx,
-        data->ids || ferry_domain_id_count(d) == 0 ||
-            data->x->rows == ferry_domain_id_count(d),
+        data->ids || ferry_i_domain_id_count(d) == 0 ||
+            data->x->rows == ferry_i_domain_id_count(d),
         FERRY_EDATA,
         "domain '%s', view '%s': %lld rows without ids for %lld instances: files are "
         "joined by row number only when the counts are equal; give ids",
-        d->name, name, (long long)data->x->rows, (long long)ferry_domain_id_count(d));
+        d->name, name, (long long)data->x->rows, (long long)ferry_i_domain_id_count(d));
     FERRY_TRY(
         ferry_i_view_new(ctx, name, data->x, data->features, data->read, data->idf, &v));
     FERRY_TRY(ferry_i_domain_add_view(ctx, d, data->ids, v));
@@ -433,7 +419,7 @@ static ferry_status add_view_data(ferry_ctx *ctx, ferry_domain *d, const char *n
             FERRY_TRY(merge_labels(ctx, d, d->views[d->n_views - 1], data->labels));
         goto done;
     }
-    /* with several views set_labels() could not tell whose rows are meant */
+    /* with several views set_labels() could not know whose rows are meant */
     if (!data->ids && d->n_views > 1) { /* joined as the rows were */
         FERRY_HAVE(ctx, numbers = ferry_i_ids_numbers(data->x->rows));
     }

@@ -66,13 +66,8 @@ const ferry_opt ferry_i_read_table[] = {
 };
 #undef T
 const int64_t ferry_i_read_table_n = FERRY_COUNT(ferry_i_read_table);
-
-const ferry_opt_table *ferry_read_options(void)
-{
-    static const ferry_opt_table table = {ferry_i_read_table, ferry_i_read_table_n};
-
-    return &table;
-}
+const ferry_opt_table ferry_i_read_options = {ferry_i_read_table,
+                                              FERRY_COUNT(ferry_i_read_table)};
 
 /* One line each. Where two are equally sure of a file, the earlier gets it: of those that
  * share an extension the usual one comes first. */
@@ -95,14 +90,11 @@ static const ferry_format *const formats[] = {
 /* clang-format on */
 
 /* The list ends with a NULL, so that a line can be added anywhere in it. */
-int64_t ferry_format_count(void)
-{
-    return FERRY_COUNT(formats) - 1;
-}
+#define N_FORMATS (FERRY_COUNT(formats) - 1)
 
 const ferry_format *ferry_i_format_at(int64_t i)
 {
-    return i >= 0 && i < ferry_format_count() ? formats[i] : NULL;
+    return i >= 0 && i < N_FORMATS ? formats[i] : NULL;
 }
 
 const ferry_format_info *ferry_format_at(int64_t i)
@@ -166,14 +158,14 @@ ferry_status ferry_i_format_named(ferry_ctx *ctx, const char *name,
     char ext[32] = ".";
 
     *out = NULL;
-    for (int64_t i = 0; i < ferry_format_count() && !*out; i++)
+    for (int64_t i = 0; i < N_FORMATS && !*out; i++)
         if (strcmp(formats[i]->info.name, name) == 0) *out = formats[i];
     /* "tsv" -> ".tsv", cut to what fits: no extension is as long */
     strncat(ext, name, sizeof ext - 2);
-    for (int64_t i = 0; i < ferry_format_count() && !*out; i++)
+    for (int64_t i = 0; i < N_FORMATS && !*out; i++)
         if (has_extension(formats[i]->info.extensions, ext, strlen(ext))) *out = formats[i];
     if (!*out) {
-        const char *near = ferry_i_nearest(name, ferry_format_count(), name_at, NULL);
+        const char *near = ferry_i_nearest(name, N_FORMATS, name_at, NULL);
         FERRY_NEED(ctx, false, FERRY_EINVAL, "unknown format %s%s%s%s", name,
                    near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
@@ -197,7 +189,7 @@ bool ferry_i_option_applies(const char *format, const ferry_setting *s)
 
     if (strcmp(s->key, "format") == 0) return true;
     if (none && (strcmp(s->key, "id") == 0 || strcmp(s->key, "label") == 0)) return true;
-    for (int64_t i = 0; i < ferry_format_count(); i++)
+    for (int64_t i = 0; i < N_FORMATS; i++)
         if (strcmp(formats[i]->info.name, format) == 0)
             return has_word(formats[i]->options, s->key);
     return true; /* a listing, a generator */
@@ -210,7 +202,7 @@ ferry_status ferry_i_option_refuse(ferry_ctx *ctx, const char *path, const char 
     char whose[200] = "";
     size_t n = 0;
 
-    for (int64_t i = 0; i < ferry_format_count() && n < sizeof whose; i++)
+    for (int64_t i = 0; i < N_FORMATS && n < sizeof whose; i++)
         if (has_word(formats[i]->options, option))
             n += (size_t)snprintf(whose + n, sizeof whose - n, "%s%s", n ? ", " : "",
                                   formats[i]->info.name);
@@ -223,7 +215,7 @@ ferry_status ferry_i_option_refuse(ferry_ctx *ctx, const char *path, const char 
 ferry_status ferry_i_options_apply(ferry_ctx *ctx, const ferry_data *d,
                                    const ferry_opts *opts)
 {
-    for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
+    for (int64_t i = 0; ferry_opts_at(opts, i); i++) {
         const ferry_setting *s = ferry_opts_at(opts, i);
         if (!ferry_i_option_applies(d->format, s))
             FERRY_PASS(ferry_i_option_refuse(ctx, d->path, d->format, s->key));
@@ -242,7 +234,7 @@ static const ferry_format *surest(const char *path, const ferry_input *in, unsig
     /* strictly greater wins, so the earlier of two that are equally sure */
     int most = by_name ? -1 : 0;
 
-    for (int64_t i = 0; i < ferry_format_count(); i++) {
+    for (int64_t i = 0; i < N_FORMATS; i++) {
         const ferry_format *f = formats[i];
         if ((f->kinds & kinds) == 0 || (by_name && !ferry_i_format_claims(f, path)))
             continue;
@@ -304,7 +296,7 @@ const ferry_format *ferry_i_format_of_tree(const ferry_archive *tree, unsigned k
     const ferry_format *best = NULL;
     int most = 0;
 
-    for (int64_t i = 0; i < ferry_format_count(); i++) {
+    for (int64_t i = 0; i < N_FORMATS; i++) {
         const ferry_format *f = formats[i];
         const int sure = f->sniff_tree && (f->kinds & kinds) ? f->sniff_tree(tree) : 0;
         if (sure <= most) continue;

@@ -1,4 +1,4 @@
-/* Generators: each writes a task with known truth. */
+/* Generators: each writes a task to try things with. */
 #ifndef FERRY_GENERATE_INTERNAL_H
 #define FERRY_GENERATE_INTERNAL_H
 
@@ -14,7 +14,7 @@ typedef struct ferry_generator {
     ferry_status (*write)(ferry_ctx *ctx, const void *options, const char *dir);
 } ferry_generator;
 
-extern const ferry_generator ferry_i_generator_social;
+extern const ferry_generator ferry_i_generator_digits, ferry_i_generator_social;
 /* generate_goals.c */
 extern const ferry_generator ferry_i_generator_regress, ferry_i_generator_multilabel,
     ferry_i_generator_rate, ferry_i_generator_embed, ferry_i_generator_stream,

@@ -76,7 +76,7 @@ static ferry_status end_task(page *p, const small_options *o)
 {
     if (p->st != FERRY_OK) return p->st;
     ferry_i_out_printf(p->file, "\nevaluate: {repeats: %lld, seed: %llu}\n",
-                       (long long)o->repeats, (unsigned long long)ferry_ctx_seed(p->ctx));
+                       (long long)o->repeats, (unsigned long long)p->ctx->seed);
     end(p);
     return p->st;
 }
@@ -133,7 +133,7 @@ SMALL_TABLE(multilabel_table, 200, 200, 20,
             "target instances whose labels a method may see");
 
 /* Label k is on where x_k + x_(k+1) + noise is large; in the target the columns are stretched. */
-static void write_sets(page *p, const char *name, int64_t n, double stretch)
+static void write_sets(page *p, const char *name, int64_t n, double factor)
 {
     if (!begin(p, name)) return;
     put_heading(p, 'f', SEEN);
@@ -145,7 +145,7 @@ static void write_sets(page *p, const char *name, int64_t n, double stretch)
         ferry_i_out_printf(p->file, "%c%lld", name[0], (long long)i + 1);
         for (int j = 0; j < SEEN; j++) {
             x[j] = ferry_i_rng_normal(&p->rng);
-            put(p, x[j] * (1 + stretch * j / SEEN));
+            put(p, x[j] * (1 + factor * j / SEEN));
         }
         for (int k = 0; k < LABELS; k++)
             ferry_i_out_printf(p->file, ",%d",

@@ -90,7 +90,7 @@ done:
 
 /* Graph g stays within a class with probability alike * (1 - g / (2 * graphs)), falling
  * towards half of it, on top of the even chance of a random end. Edges may repeat or be
- * loops; the reader of graphs deals with both. */
+ * loops; the reader of graphs takes both. */
 static ferry_status write_graph(ferry_ctx *ctx, const social_options *o, int64_t g,
                                 const char *dir)
 {

@@ -1,5 +1,5 @@
 /* One source of bytes: a plain file is mapped, a compressed one unpacked, a member of an
- * archive picked out. Formats are told by content, so a wrong extension does no harm.
+ * archive picked out. Formats are known by content, so a wrong extension does no harm.
  *
  * Mapping costs nothing until pages are touched and leaves the bytes to the page cache, so
  * several contexts that read one file share them. Pipes and standard input are read whole. A
@@ -229,7 +229,7 @@ static ferry_status load(ferry_ctx *ctx, int fd, ferry_input *in)
     return read_all(ctx, fd, in);
 }
 
-/* Whether it is compressed is told by the first bytes, whatever the name says. The file is
+/* Whether it is compressed shows in the first bytes, whatever the name says. The file is
  * closed at once: a mapping does not need it. */
 ferry_status ferry_i_input_file(ferry_ctx *ctx, const char *path, ferry_input *in)
 {

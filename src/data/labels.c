@@ -3,7 +3,8 @@
  * "Missing" has one form a kind (class -1, NaN, known 0) and every reader of labels must ask
  * for it. Files say less than tasks need: a column of 1, 2, 3 may be meant as classes or as
  * numbers, so kinds turn into each other along number <-> class <-> set where nothing is lost,
- * and a sentence names the first label for which something would be. */
+ * and a sentence names the first label for which something would be. For that numbers keep the
+ * text that they had: "1" and "1.0" are one number and two classes. */
 #include <math.h>
 #include <string.h>
 
@@ -49,8 +50,9 @@ ferry_status ferry_i_labels_copy(ferry_ctx *ctx, const ferry_labels *l, ferry_la
 void ferry_i_labels_free(ferry_labels *l)
 {
     if (!l) return;
-    FERRY_FREE(l->cls, l->num, l->on, l->known);
+    FERRY_FREE(l->cls, l->num, l->text, l->on, l->known);
     ferry_i_ids_free(l->names);
+    ferry_i_ids_free(l->texts);
     ferry_i_free(l);
 }
 
@@ -77,10 +79,44 @@ void ferry_i_labels_hide(ferry_labels *l, int64_t i)
 
     if (l->kind == FERRY_LABEL_CLASS) l->cls[i] = -1;
     if (l->kind == FERRY_LABEL_NUMBER) l->num[i] = NAN;
+    if (l->text) l->text[i] = -1;
     if (l->kind == FERRY_LABEL_SET) {
         l->known[i] = 0;
         memset(l->on + i * m, 0, (size_t)m);
     }
+}
+
+/* ---- copies ---- */
+
+ferry_status ferry_i_labels_like(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
+                                 ferry_labels **out)
+{
+    ferry_status st = FERRY_OK;
+    ferry_labels *s = NULL;
+
+    *out = NULL;
+    FERRY_TRY(ferry_i_labels_new(ctx, l->kind, n, l->names, &s));
+    if (l->text) {
+        FERRY_NEW(ctx, s->text, n);
+        memset(s->text, -1, (size_t)n * sizeof *s->text);
+        FERRY_HAVE(ctx, s->texts = ferry_i_ids_copy(l->texts));
+    }
+    FERRY_MOVE(*out, s);
+done:
+    ferry_i_labels_free(s);
+    return st;
+}
+
+void ferry_i_labels_put(ferry_labels *to, int64_t i, const ferry_labels *from, int64_t j)
+{
+    const int64_t m = ferry_i_labels_m(from);
+
+    if (from->cls) to->cls[i] = from->cls[j];
+    if (from->num) to->num[i] = from->num[j];
+    if (from->text) to->text[i] = from->text[j];
+    if (!from->known) return;
+    to->known[i] = from->known[j];
+    memcpy(to->on + i * m, from->on + j * m, (size_t)m);
 }
 
 /* With at NULL and n = l->n a plain copy; with n larger the new instances are missing. at[]
@@ -88,29 +124,44 @@ void ferry_i_labels_hide(ferry_labels *l, int64_t i)
 ferry_status ferry_i_labels_spread(ferry_ctx *ctx, const ferry_labels *l, int64_t n,
                                    const int64_t *at, ferry_labels **out)
 {
-    const int64_t m = ferry_i_labels_m(l);
-    ferry_labels *s = NULL;
-
-    *out = NULL;
-    FERRY_PASS(ferry_i_labels_new(ctx, l->kind, n, l->names, &s));
-    for (int64_t i = 0; i < l->n; i++) {
-        /* label i of l becomes label j of s */
-        const int64_t j = at ? at[i] : i;
-        if (l->cls) s->cls[j] = l->cls[i];
-        if (l->num) s->num[j] = l->num[i];
-        if (l->known) {
-            s->known[j] = l->known[i];
-            memcpy(s->on + j * m, l->on + i * m, (size_t)m);
-        }
-    }
-    *out = s;
+    FERRY_PASS(ferry_i_labels_like(ctx, l, n, out));
+    for (int64_t i = 0; i < l->n; i++)
+        ferry_i_labels_put(*out, at ? at[i] : i, l, i);
     return FERRY_OK;
+}
+
+/* ---- numbers and their texts ---- */
+
+/* Most numbers are written as they would be named, and need no text. */
+bool ferry_i_labels_write(ferry_labels *l, int64_t i, double x, const char *s, int64_t n)
+{
+    char name[32];
+
+    l->num[i] = x;
+    if (ferry_i_is_named(s, n, x)) return true;
+    if (ferry_i_name_real(name, x) == n && memcmp(name, s, (size_t)n) == 0) return true;
+    if (!l->text) {
+        l->texts = ferry_i_ids_new();
+        l->text = ferry_i_calloc(l->n, sizeof *l->text);
+        if (!l->texts || !l->text) return false;
+        memset(l->text, -1, (size_t)l->n * sizeof *l->text);
+    }
+    const int64_t k = ferry_i_ids_addn(l->texts, s, n, NULL);
+    if (k < 0 || k >= INT32_MAX) return false;
+    l->text[i] = (int32_t)k;
+    return true;
+}
+
+const char *ferry_i_labels_number(const ferry_labels *l, int64_t i, char *buf)
+{
+    if (l->text && l->text[i] >= 0) return ferry_i_ids_at(l->texts, l->text[i]);
+    (void)ferry_i_name_real(buf, l->num[i]);
+    return buf;
 }
 
 /* ---- from kind to kind: number <-> class <-> set ---- */
 
-/* The shortest text that reads back names the class, so 1 and 1.0 are one class. Numbered
- * as they come. */
+/* Named as they were written. Numbered as they come. */
 static ferry_status number_to_class(ferry_ctx *ctx, const ferry_labels *l,
                                     ferry_labels **out)
 {
@@ -121,8 +172,8 @@ static ferry_status number_to_class(ferry_ctx *ctx, const ferry_labels *l,
     FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_CLASS, l->n, NULL, &c));
     for (int64_t i = 0; i < l->n; i++) {
         if (isnan(l->num[i])) continue;
-        (void)ferry_i_format_real(text, l->num[i] + 0.0); /* -0 + 0 = 0 */
-        const int64_t k = ferry_i_ids_add(c->names, text, NULL);
+        const int64_t k =
+            ferry_i_ids_add(c->names, ferry_i_labels_number(l, i, text), NULL);
         FERRY_HAVE(ctx, k >= 0);
         FERRY_NEED(ctx, k < INT32_MAX, FERRY_EDATA, "too many classes");
         c->cls[i] = (int32_t)k;
@@ -257,20 +308,6 @@ done:
 
 /* ---- renumbering ---- */
 
-/* Place of name in names: the same text, else a number of the same value (a file may say
- * "+1" or "1.0" where another says "1"); -1: not there. The walk over all names is only for
- * numbers that are not found by text: rare. */
-static int64_t place_of(const ferry_ids *names, const char *name)
-{
-    const int64_t at = ferry_i_ids_find(names, name);
-    double x, y;
-
-    if (at >= 0 || !number_of(name, &x)) return at;
-    for (int64_t k = 0; k < ferry_i_ids_count(names); k++)
-        if (number_of(ferry_i_ids_at(names, k), &y) && x == y) return k;
-    return -1;
-}
-
 /* Shows one of the known names: most often the two differ in spelling alone. */
 static ferry_status unknown_name(ferry_ctx *ctx, const char *name, const ferry_ids *names)
 {
@@ -324,7 +361,7 @@ ferry_status ferry_i_labels_rename(ferry_ctx *ctx, ferry_labels *l, const ferry_
     FERRY_HAVE(ctx, to && copy);
     for (int64_t k = 0; k < m; k++)
         /* to[k]: the new number of name k, -1 if it has none */
-        to[k] = place_of(names, ferry_i_ids_at(l->names, k));
+        to[k] = ferry_i_ids_find(names, ferry_i_ids_at(l->names, k));
     if (l->kind == FERRY_LABEL_SET) {
         FERRY_TRY(renumber_sets(ctx, l, to, ferry_i_ids_count(names), names, drop));
     } else {

@@ -128,7 +128,7 @@ static bool is_cellstr(const matvar_t *v)
     return n > 0;
 }
 
-/* Adds v to the list with what its outline tells: the container's choice of x and labels is
+/* Adds v to the list with what its outline shows: the container's choice of x and labels is
  * made from this alone, before any value is read. A char matrix counts as one text a row, a
  * cell array of texts as one text an element; whatever is neither text nor flat numbers is
  * a container, which makes the choice impossible without a name. */
@@ -257,6 +257,11 @@ done:
     return st;
 }
 
+static uint64_t bits_of(const void *v, int64_t i)
+{
+    return ((const uint64_t *)((const matvar_t *)v)->data)[i];
+}
+
 /* r x c by column into r x c by row. The bytes that are there are counted first: the
  * outline may promise more than matio could read. */
 static ferry_status take_dense(ferry_ctx *ctx, const char *where, const matvar_t *v,
@@ -273,6 +278,8 @@ static ferry_status take_dense(ferry_ctx *ctx, const char *where, const matvar_t
     for (int64_t i = 0; i < r; i++)
         for (int64_t j = 0; j < c; j++)
             out->x->dense[i * c + j] = item(v->data, v->data_type, j * r + i);
+    if (v->data_type == MAT_T_INT64 || v->data_type == MAT_T_UINT64)
+        FERRY_TRY(ferry_i_var_digits(ctx, out, v->data_type == MAT_T_INT64, bits_of, v));
 done:
     return st;
 }
@@ -287,7 +294,7 @@ static ferry_status take_sparse(ferry_ctx *ctx, const char *where, const matvar_
 
     FERRY_NEED(ctx, s && s->jc && s->njc == c + 1 && type_size(v->data_type) > 0,
                FERRY_EDATA, "%s: a sparse matrix without its column offsets", where);
-    /* the last offset is the number of entries; ndata may count room beyond it */
+    /* the last offset is the number of entries; ndata may count capacity beyond it */
     const int64_t nnz = s->jc[c];
     FERRY_NEED(ctx, nnz == 0 || (s->ir && s->data && nnz <= s->nir && nnz <= s->ndata),
                FERRY_EDATA, "%s: %lld entries promised, %u indices and %u values there",
@@ -313,12 +320,14 @@ done:
     return st;
 }
 
-/* Row i of a char matrix as UTF-8, without the blanks that pad it. NULL: no memory. */
-static char *char_row(const matvar_t *v, int64_t i)
+/* Row i of a char matrix as UTF-8, without the blanks that pad it; *cut: there is more behind a
+ * zero. NULL: no memory. */
+static char *char_row(const matvar_t *v, int64_t i, bool *cut)
 {
     const int64_t r = rows_of(v), size = type_size(v->data_type);
     int64_t c = cols_of(v), n = 0;
     char *raw = NULL, *text = NULL;
+    bool ended = false;
 
     if (size == 1 && r == 1) c = (int64_t)v->nbytes; /* UTF-8: more bytes than characters */
     raw = ferry_i_calloc(4 * c + 1, 1);
@@ -329,8 +338,10 @@ static char *char_row(const matvar_t *v, int64_t i)
             x = 0x10000 + ((x & 0x3ff) << 10) + (low & 0x3ff);
             j++;
         }
-        /* a zero ends the text, as in C; blanks behind it are MATLAB's padding */
-        if (x == 0) break;
+        /* a zero ends the text, as in C; zeros and blanks behind it are padding */
+        *cut = *cut || (ended && x != 0 && x != ' ');
+        ended = ended || x == 0;
+        if (ended) continue;
         n += size == 1 ? (raw[n] = (char)x, 1) : ferry_i_put_utf8(raw + n, x);
     }
     while (n > 0 && raw && raw[n - 1] == ' ')
@@ -365,6 +376,7 @@ static ferry_status take_texts(ferry_ctx *ctx, const char *where, const matvar_t
     ferry_status st = FERRY_OK;
     const bool cells = v->class_type == MAT_C_CELL;
     const int64_t n = cells ? cells_of(v) : rows_of(v);
+    bool cut = false;
 
     FERRY_NEW(ctx, out->text, n);
     out->n_text = n;
@@ -374,8 +386,11 @@ static ferry_status take_texts(ferry_ctx *ctx, const char *where, const matvar_t
             c->class_type == MAT_C_EMPTY || rows_of(c) == 0 || cols_of(c) == 0;
         FERRY_NEED(ctx, empty || (char_fits(c) && (!cells || rows_of(c) == 1)), FERRY_EDATA,
                    "%s: text %lld is not a row of characters", where, (long long)(i + 1));
-        out->text[i] = empty ? ferry_i_strdup("") : char_row(c, cells ? 0 : i);
+        out->text[i] = empty ? ferry_i_strdup("") : char_row(c, cells ? 0 : i, &cut);
         FERRY_HAVE(ctx, out->text[i]);
+        FERRY_NEED(ctx, !cut, FERRY_EDATA,
+                   "%s: text %lld, \"%.40s\", goes on behind a zero", where,
+                   (long long)(i + 1), out->text[i]);
     }
 done:
     return st;
@@ -407,7 +422,7 @@ done:
 }
 
 /* A variable of a MAT 7.3 file: its outline from those that were listed, or the values too. *out for
- * ferry_i_matio.VarFree() when values are wanted; else lent. */
+ * ferry_i_matio.VarFree() when values are wanted; else borrowed. */
 static ferry_status fetch(ferry_ctx *ctx, const mat *m, const char *name, bool values,
                           matvar_t **out)
 {
@@ -435,7 +450,7 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
     const char *brace = strchr(name, '{');
     char *base = brace ? ferry_i_strndup(name, brace - name) : ferry_i_strdup(name);
     char *where = ferry_i_sprintf("%s#%s", m->path, name);
-    matvar_t *whole = NULL, *lent = NULL;
+    matvar_t *whole = NULL, *borrowed = NULL;
     const matvar_t *v = NULL;
 
     *out = (ferry_var){0};
@@ -443,16 +458,16 @@ static ferry_status read_name(ferry_ctx *ctx, const mat *m, const char *name,
     FERRY_NEED(ctx, ferry_i_var_list_find(&m->list, base) >= 0, FERRY_EDATA,
                "%s: holds no variable '%s' (its first is %s)", m->path, base,
                m->list.v[0].name);
-    /* outline first; a cell array's own shape tells nothing about the element that is
+    /* outline first; a cell array's own shape shows nothing about the element that is
      * wanted */
     errno = 0;
     if (m->in)
-        FERRY_TRY(fetch(ctx, m, base, false, &lent));
+        FERRY_TRY(fetch(ctx, m, base, false, &borrowed));
     else
-        lent = whole = ferry_i_matio.VarReadInfo(m->file, base);
+        borrowed = whole = ferry_i_matio.VarReadInfo(m->file, base);
     FERRY_HAVE(ctx, errno != ENOMEM);
-    FERRY_NEED(ctx, lent, FERRY_EDATA, "%s: cannot be read", where);
-    if (lent->class_type != MAT_C_CELL) FERRY_TRY(check_shape(ctx, m, where, lent));
+    FERRY_NEED(ctx, borrowed, FERRY_EDATA, "%s: cannot be read", where);
+    if (borrowed->class_type != MAT_C_CELL) FERRY_TRY(check_shape(ctx, m, where, borrowed));
     ferry_i_matio.VarFree(whole);
     whole = NULL;
     if (m->in)

@@ -4,7 +4,7 @@
  * The program is started by posix_spawn, so nothing of the process around us is copied; it gets the
  * file as its standard input, a pipe as its output, and limits of memory and time. A length that it
  * sends is believed only as far as the limit of this input goes, and mat.c checks the variables like
- * those of any other file. That it ended well is told by the last number, not by its exit status, which a
+ * those of any other file. That it ended well shows in the last number, not by its exit status, which a
  * program that ignores SIGCHLD never gets to see. */
 #define _GNU_SOURCE /* dladdr, pipe2, secure_getenv */
 #include <dlfcn.h>
@@ -52,12 +52,12 @@ static char *in_folder(const char *base, const char *folder)
  * built; else where it was to be installed. NULL: nowhere. */
 static char *find_program(void)
 {
-    const char *told = secure_getenv("FERRY_LIBEXEC");
+    const char *given = secure_getenv("FERRY_LIBEXEC");
     static const char here = 0;
     Dl_info info = {0};
     char *path = NULL, *base = NULL;
 
-    if (told && told[0]) return in_folder(NULL, told);
+    if (given && given[0]) return in_folder(NULL, given);
     if (dladdr(&here, &info) && info.dli_fname && strchr(info.dli_fname, '/'))
         base = ferry_i_path_dir(info.dli_fname);
     if (base) path = in_folder(base, FERRY_LIBEXEC_FROM_LIB);

@@ -116,7 +116,7 @@ static bool dimensions(rest *r, int64_t *cols, int64_t *count)
 }
 
 /* Row indices, column offsets, values (twice when complex). There must be an offset for
- * each column and one more. More indices than values are allowed: nzmax counts room, not
+ * each column and one more. More indices than values are allowed: nzmax counts capacity, not
  * entries. */
 static bool is_sparse(rest *r, int64_t cols, bool complex)
 {
@@ -200,11 +200,11 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_input *in, const element 
     while (code == Z_OK) {
         FERRY_TRY(ferry_i_room(ctx, in->path, 1, g));
         /* zlib counts in 32 bits: at most 1 GiB a call */
-        const int64_t room = g->cap - g->n < 1 << 30 ? g->cap - g->n : 1 << 30;
+        const int64_t space = g->cap - g->n < 1 << 30 ? g->cap - g->n : 1 << 30;
         z.next_out = (Bytef *)(g->p + g->n);
-        z.avail_out = (uInt)room;
+        z.avail_out = (uInt)space;
         code = inflate(&z, Z_NO_FLUSH);
-        g->n += room - z.avail_out;
+        g->n += space - z.avail_out;
     }
     FERRY_HAVE(ctx, code != Z_MEM_ERROR);
     FERRY_NEED(ctx, code == Z_STREAM_END, FERRY_EDATA, "%s: a variable cannot be unpacked",

@@ -203,13 +203,15 @@ static double real_at(const ferry_npy *a, int64_t i)
     return a->kind == 'u' ? (double)x : (double)ferry_i_npy_int(a, i);
 }
 
-/* Text i: UTF-32 or bytes (Latin-1 where not ASCII), padded with zeros. */
-static char *text_at(const ferry_npy *a, int64_t i)
+/* Text i: UTF-32 or bytes (Latin-1 where not ASCII), padded with zeros. *cut: there is more
+ * behind a zero. */
+static char *text_at(const ferry_npy *a, int64_t i, bool *cut)
 {
     const unsigned char *s =
         (const unsigned char *)a->data + i * a->size * (a->kind == 'U' ? 4 : 1);
     char *text = ferry_i_calloc(4 * (int64_t)a->size + 1, 1);
     int64_t n = 0;
+    bool ended = false;
 
     for (int k = 0; text && k < a->size; k++) {
         const unsigned char *u = s + 4 * k;
@@ -218,8 +220,9 @@ static char *text_at(const ferry_npy *a, int64_t i)
             : a->big
                 ? (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3]
                 : (uint32_t)u[3] << 24 | (uint32_t)u[2] << 16 | (uint32_t)u[1] << 8 | u[0];
-        if (c == 0) break;
-        n += ferry_i_put_utf8(text + n, c);
+        *cut = *cut || (ended && c != 0);
+        ended = ended || c == 0;
+        if (!ended) n += ferry_i_put_utf8(text + n, c);
     }
     return text;
 }
@@ -230,15 +233,23 @@ static ferry_status read_texts(ferry_ctx *ctx, const ferry_npy *a, ferry_var *ou
 {
     ferry_status st = FERRY_OK;
     const int64_t n = a->rows * a->cols;
+    bool cut = false;
 
     FERRY_NEW(ctx, out->text, n);
     out->n_text = n;
     for (int64_t i = 0; i < n; i++) {
-        out->text[i] = text_at(a, i);
+        out->text[i] = text_at(a, i, &cut);
         FERRY_HAVE(ctx, out->text[i]);
+        FERRY_NEED(ctx, !cut, FERRY_EDATA, "text %lld, \"%.40s\", goes on behind a zero",
+                   (long long)(i + 1), out->text[i]);
     }
 done:
     return st;
+}
+
+static uint64_t bits_of(const void *a, int64_t i)
+{
+    return bits_at(a, i);
 }
 
 /* Every item goes through real_at(), whatever its type: one loop for all of them. */
@@ -256,6 +267,8 @@ ferry_status ferry_i_npy_read(ferry_ctx *ctx, const ferry_npy *a, ferry_var *out
         for (int64_t j = 0; j < a->cols; j++)
             out->x->dense[i * a->cols + j] =
                 real_at(a, a->fortran ? j * a->rows + i : i * a->cols + j);
+    if (a->size == 8 && (a->kind == 'i' || a->kind == 'u'))
+        FERRY_TRY(ferry_i_var_digits(ctx, out, a->kind == 'i', bits_of, a));
 done:
     if (st != FERRY_OK) ferry_i_var_free(out);
     return st;
@@ -305,8 +318,8 @@ static ferry_status read_npy(ferry_ctx *ctx, const ferry_input *in, const char *
     (void)member;
     *out = NULL;
     FERRY_TRY(ferry_i_npy_open(ctx, in->path, in->data, in->size, &a));
-    if (ctx->ranks && strcmp(ferry_ctx_engine(ctx), "mpi") == 0 && as == FERRY_DATA_VIEW &&
-        is_plain(in, &a))
+    if (ctx->ranks && strcmp(ferry_i_ctx_engine(ctx), "mpi") == 0 &&
+        as == FERRY_DATA_VIEW && is_plain(in, &a))
         FERRY_TRY(borrow(ctx, in, &a, &v));
     else
         FERRY_TRY(ferry_i_npy_read(ctx, &a, &v));
@@ -363,7 +376,7 @@ static ferry_status write_npy(ferry_ctx *ctx, const ferry_data *data, const char
     /* row: one row spread out, used when x is sparse */
     const ferry_matrix *x = data->x;
     FERRY_NEW(ctx, row, x->cols);
-    /* the matrix is still worth writing: only told, not refused */
+    /* the matrix is still worth writing: only a warning */
     if (data->labels || data->ids || data->features)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: an NPY file holds no ids, names or labels; NPZ does", path);

@@ -51,10 +51,10 @@ done:
     return st;
 }
 
-ferry_status ferry_i_ratings_lent(ferry_ctx *ctx, int64_t n, const int32_t *user,
-                                  const int32_t *item, const double *value,
-                                  const ferry_ids *users, const ferry_ids *items,
-                                  ferry_held **held, ferry_ratings **out)
+ferry_status ferry_i_ratings_borrowed(ferry_ctx *ctx, int64_t n, const int32_t *user,
+                                      const int32_t *item, const double *value,
+                                      const ferry_ids *users, const ferry_ids *items,
+                                      ferry_held **held, ferry_ratings **out)
 {
     FERRY_PASS(empty(ctx, users, items, out));
     ferry_ratings *r = *out;
@@ -147,16 +147,16 @@ void ferry_i_ratings_range(ferry_ratings *r)
 /* Entries by user: of users [from, to), who are looked at together, those of user i are order[start[i] - start[from]] up to
  * the next user's. */
 typedef struct by_user {
-    int64_t users, room;           /* at most so many entries at a time */
+    int64_t users, most;           /* at most so many entries at a time */
     int64_t *start, *next, *order; /* start: users + 1 */
 } by_user;
 
-/* The entries of users from `from` on, as many users as there is room for; where these end. */
+/* The entries of users from `from` on, as many users as fit; where these end. */
 static int64_t some_users(const ferry_ratings *r, const by_user *b, int64_t from)
 {
     int64_t to = from + 1;
 
-    while (to < b->users && b->start[to + 1] - b->start[from] <= b->room)
+    while (to < b->users && b->start[to + 1] - b->start[from] <= b->most)
         to++;
     for (int64_t i = from; i < to; i++)
         b->next[i] = b->start[i] - b->start[from];
@@ -244,7 +244,7 @@ static int64_t mark_repeated(const ferry_ratings *r, const by_user *b, int64_t *
 ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r)
 {
     ferry_status st = FERRY_OK;
-    by_user b = {.room = r->n / 16 < 1 << 20 ? 1 << 20 : r->n / 16};
+    by_user b = {.most = r->n / 16 < 1 << 20 ? 1 << 20 : r->n / 16};
     int64_t items = 0, *met = NULL;
     uint8_t *drop = NULL;
 
@@ -257,10 +257,10 @@ ferry_status ferry_i_ratings_tidy(ferry_ctx *ctx, ferry_ratings *r)
     for (int64_t e = 0; e < r->n; e++)
         b.start[r->user[e] + 1]++;
     for (int64_t i = 0; i < b.users; i++) {
-        b.room = b.start[i + 1] > b.room ? b.start[i + 1] : b.room;
+        b.most = b.start[i + 1] > b.most ? b.start[i + 1] : b.most;
         b.start[i + 1] += b.start[i];
     }
-    FERRY_NEW(ctx, b.order, b.room < r->n ? b.room : r->n);
+    FERRY_NEW(ctx, b.order, b.most < r->n ? b.most : r->n);
     FERRY_NEW(ctx, met, items);
     FERRY_NEW(ctx, drop, r->n);
     const int64_t repeated = mark_repeated(r, &b, met, drop);

@@ -12,10 +12,11 @@
 
 #include "core/ranks.h"
 #include "data/formats.h"
+#include "data/records.h"
 #include "data/text.h"
 
 /* Formatted in two steps, because the caller's format may not be joined with ours. 768
- * bytes leave room for a path in the 1024 of the context's message. */
+ * bytes leave space for a path in the 1024 of the context's message. */
 ferry_status ferry_i_bad(ferry_ctx *ctx, const char *path, int64_t line, const char *fmt,
                          ...)
 {
@@ -79,87 +80,72 @@ static int64_t first_bad(const ferry_ctx *ctx, const double *v, int64_t n, bool 
 }
 
 /* Names the first bad cell by row and column; a sparse entry is looked up from its number. */
-static ferry_status check_matrix(ferry_ctx *ctx, const ferry_data *d)
+static void check_matrix(scope *s, const ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
     const ferry_matrix *x = d->x;
-    const int64_t n = x->nnz;
-    const int64_t e = first_bad(ctx, x->dense ? x->dense : x->value, n, x->dense != NULL);
+    const double *v = x->dense ? x->dense : x->value;
+    const int64_t e = first_bad(scope_ctx(s), v, x->nnz, x->dense != NULL);
+    int64_t row = 0;
 
-    if (e == n) goto done;
-    int64_t row = 0, col = 0;
-    if (x->dense) {
-        row = e / x->cols;
-        col = e % x->cols;
-    } else {
-        while (x->start[row + 1] <= e)
-            row++;
-        col = x->index[e];
-    }
-    FERRY_NEED(ctx, false, FERRY_EDATA,
-               "%s: row %lld, column %lld is %s, expected a number", d->path,
-               (long long)row + 1, (long long)col + 1,
-               isnan((x->dense ? x->dense : x->value)[e]) ? "NaN" : "infinite");
-done:
-    return st;
+    if (e == x->nnz) return;
+    while (!x->dense && x->start[row + 1] <= e)
+        row++;
+    if (x->dense) row = e / x->cols;
+    bad_at(s, d->path, 0, "row %lld, column %lld is %s, expected a number",
+           (long long)row + 1, (long long)(x->dense ? e % x->cols : x->index[e]) + 1,
+           isnan(v[e]) ? "NaN" : "infinite");
 }
 
 /* Ids and names are sets, so a repeated one shows up as a count that is too low:
  * "different" in the messages says so. */
-static ferry_status check_counts(ferry_ctx *ctx, const ferry_data *d)
+static void check_counts(scope *s, const ferry_data *d)
 {
-    const int64_t rows = d->x ? d->x->rows : d->labels ? d->labels->n : 0;
+    const int64_t rows = d->x        ? d->x->rows
+                         : d->labels ? d->labels->n
+                                     : 0,
+                  ids = ferry_i_ids_count(d->ids), names = ferry_i_ids_count(d->features);
 
-    if (d->ids && ferry_i_ids_count(d->ids) != rows)
-        return ferry_i_fail(ctx, FERRY_EDATA, "%s: %lld instances but %lld different ids",
-                            d->path, (long long)rows, (long long)ferry_i_ids_count(d->ids));
+    if (d->ids && ids != rows)
+        bad_at(s, d->path, 0, "%lld instances but %lld different ids", (long long)rows,
+               (long long)ids);
     if (d->labels && d->labels->n != rows)
-        return ferry_i_fail(ctx, FERRY_EDATA, "%s: %lld instances but %lld labels", d->path,
-                            (long long)rows, (long long)(d->labels ? d->labels->n : 0));
-    if (d->features && d->x && ferry_i_ids_count(d->features) != d->x->cols)
-        return ferry_i_fail(ctx, FERRY_EDATA, "%s: %lld features but %lld different names",
-                            d->path, (long long)(d->x ? d->x->cols : 0),
-                            (long long)ferry_i_ids_count(d->features));
-    return FERRY_OK;
+        bad_at(s, d->path, 0, "%lld instances but %lld labels", (long long)rows,
+               (long long)d->labels->n);
+    if (d->features && d->x && names != d->x->cols)
+        bad_at(s, d->path, 0, "%lld features but %lld different names",
+               (long long)d->x->cols, (long long)names);
 }
 
 /* What holds for every format. NaN is fine in labels and ratings (missing, to be predicted)
  * and in dense cells, not in weights of edges. */
-static ferry_status check(ferry_ctx *ctx, const ferry_data *d)
+static void check(scope *s, const ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
+    const ferry_ctx *ctx = scope_ctx(s);
+    int64_t e = 0;
 
-    if (d->x) FERRY_TRY(check_matrix(ctx, d));
-    if (d->kind == FERRY_DATA_VIEW || d->kind == FERRY_DATA_LABELS)
-        FERRY_TRY(check_counts(ctx, d));
-    if (d->labels && d->labels->kind == FERRY_LABEL_NUMBER) {
-        const int64_t e = first_bad(ctx, d->labels->num, d->labels->n, true);
-        FERRY_NEED(ctx, e == d->labels->n, FERRY_EDATA, "%s: label %lld is infinite",
-                   d->path, (long long)e + 1);
-    }
-    if (d->weight) {
-        const int64_t e = first_bad(ctx, d->weight, d->edges, false);
-        FERRY_NEED(ctx, e == d->edges, FERRY_EDATA,
-                   "%s: the weight of edge %lld is not finite", d->path, (long long)e + 1);
-    }
-    if (d->ratings) {
-        const int64_t e = first_bad(ctx, d->ratings->value, d->ratings->n, true);
-        FERRY_NEED(ctx, e == d->ratings->n, FERRY_EDATA, "%s: rating %lld is infinite",
-                   d->path, (long long)e + 1);
-    }
-done:
-    return st;
+    if (d->x) check_matrix(s, d);
+    if (d->kind == FERRY_DATA_VIEW || d->kind == FERRY_DATA_LABELS) check_counts(s, d);
+    if (d->labels && d->labels->kind == FERRY_LABEL_NUMBER &&
+        (e = first_bad(ctx, d->labels->num, d->labels->n, true)) < d->labels->n)
+        bad_at(s, d->path, 0, "label %lld is infinite", (long long)e + 1);
+    if (d->weight && (e = first_bad(ctx, d->weight, d->edges, false)) < d->edges)
+        bad_at(s, d->path, 0, "the weight of edge %lld is not finite", (long long)e + 1);
+    if (d->ratings &&
+        (e = first_bad(ctx, d->ratings->value, d->ratings->n, true)) < d->ratings->n)
+        bad_at(s, d->path, 0, "rating %lld is infinite", (long long)e + 1);
 }
 
 /* ---- reading ---- */
 
-/* What a read was asked for. */
+/* What a read was asked for, and what came out. */
 typedef struct request {
     const char *path;
     ferry_read_settings s;
+    const ferry_opts *opts;     /* may be NULL; texts of s point into it */
     unsigned kinds;             /* bits of what may come out */
     const ferry_format *format; /* NULL: to be found */
-    bool as_before; /* the format is that of other data, not one said for this file */
+    bool as_before; /* the format is that of other data, not one given for this file */
+    ferry_data *d;  /* freed unless all goes well */
 } request;
 
 static const char *const kind_words[] = {"features", "labels", "edges", "ratings",
@@ -177,19 +163,25 @@ static ferry_data_kind first_kind(unsigned kinds)
 
 /* Reads by format f, after the two questions that can be answered without it: does it hold
  * what is wanted, and does it know members. */
-static ferry_status call_format(ferry_ctx *ctx, const request *q, const ferry_format *f,
-                                const ferry_input *in, const char *member, ferry_data **out)
+static void call_format(scope *s, request *q, const ferry_format *f, const ferry_input *in,
+                        const char *member)
 {
-    ferry_status st = FERRY_OK;
+    const ferry_data_kind as = first_kind(f->kinds & q->kinds);
 
-    FERRY_NEED(ctx, f->kinds & q->kinds, FERRY_EDATA, "%s: format %s does not hold %s",
-               in->path, f->info.name, kind_words[first_kind(q->kinds)]);
-    FERRY_NEED(ctx, !member || f->members, FERRY_EDATA,
-               "%s: format %s has no members, so #%s means nothing", in->path, f->info.name,
-               member);
-    FERRY_TRY(f->read(ctx, in, member, &q->s, first_kind(f->kinds & q->kinds), out));
-done:
-    return st;
+    if (!(f->kinds & q->kinds))
+        bad_at(s, in->path, 0, "format %s does not hold %s", f->info.name,
+               kind_words[first_kind(q->kinds)]);
+    if (member && !f->members)
+        bad_at(s, in->path, 0, "format %s has no members, so #%s means nothing",
+               f->info.name, member);
+    if (f->read) {
+        scope_check(s, f->read(scope_ctx(s), in, member, &q->s, as, &q->d));
+        return;
+    }
+    q->d = have(s, ferry_i_data_new(f->info.name, in->path, as));
+    source from = {.path = in->path, .set = &q->s, .as = as, .in = in};
+    if (in->data) open_text(s, f->open, &from); /* else a folder or an archive */
+    f->records(s, &from, q->d);
 }
 
 /* Whether a file has another format than the data before it, as its name says and its content does not
@@ -211,134 +203,110 @@ static bool has_other_format(const request *q, const char *path, const ferry_inp
 }
 
 /* A file or a member of an archive; `member` is what is left after #. */
-static ferry_status read_file(ferry_ctx *ctx, const request *q, const char *path,
-                              const char *member, ferry_data **out)
+static void read_file(scope *s, request *q, const char *path, const char *member)
 {
-    ferry_status st = FERRY_OK;
+    ferry_ctx *ctx = scope_ctx(s);
     const ferry_format *f = q->format;
-    ferry_input in = {0}, name_only = {0};
+    const ferry_input *in = open_input(s, path), name_only = {.path = in->path};
 
-    FERRY_TRY(ferry_i_input_open(ctx, path, &in));
-    FERRY_TRY(ferry_i_ranks_same(ctx, in.path, in.data, in.size));
-    FERRY_NEED(ctx, in.size > 0, FERRY_EDATA, "%s: empty file", in.path);
-    if (!f || has_other_format(q, path, &in))
-        FERRY_TRY(ferry_i_format_of(ctx, path, &in, q->kinds, &f));
-    name_only.path = in.path;
+    scope_check(s, ferry_i_ranks_same(ctx, in->path, in->data, in->size));
+    if (in->size == 0) bad_at(s, in->path, 0, "empty file");
+    if (!f || has_other_format(q, path, in))
+        scope_check(s, ferry_i_format_of(ctx, path, in, q->kinds, &f));
     if (!q->format && f == &ferry_i_format_delimited &&
         !(q->kinds & 1u << FERRY_DATA_RATINGS) &&
-        ferry_i_format_ratings.sniff(in.data, in.size < 65536 ? in.size : 65536) >= 90)
+        ferry_i_format_ratings.sniff(in->data, in->size < 65536 ? in->size : 65536) >= 90)
         ferry_i_log(ctx, FERRY_WARN,
                     "%s: looks like ratings (user, item, value), but is read as a table of "
                     "features; ratings: FILE in a task reads ratings",
-                    in.path);
-    FERRY_TRY(call_format(ctx, q, f, f->opens_itself ? &name_only : &in, member, out));
-done:
-    ferry_i_input_close(&in);
-    return st;
+                    in->path);
+    call_format(s, q, f, f->opens_itself ? &name_only : in, member);
 }
 
 /* The files of a folder or archive as data, so that the user can see what to pick. */
-static ferry_status listing(ferry_ctx *ctx, const char *path, const ferry_archive *tree,
-                            ferry_data **out)
+static void listing(scope *s, request *q, const char *path, const ferry_archive *tree)
 {
-    ferry_status st = FERRY_OK;
-    ferry_data *d = ferry_i_data_new("archive", path, FERRY_DATA_LISTING);
+    ferry_data *d = q->d = have(s, ferry_i_data_new("archive", path, FERRY_DATA_LISTING));
 
-    FERRY_HAVE(ctx, d);
-    FERRY_NEW(ctx, d->listing, tree->n);
-    for (; d->n_listing < tree->n; d->n_listing++) {
-        const ferry_member *m = &tree->members[d->n_listing];
-        ferry_listing_entry *e = &d->listing[d->n_listing];
-        e->name = ferry_i_strdup(m->name);
-        e->type = tree->folder ? ferry_i_strdup("file")
-                               : ferry_i_sprintf("%lld bytes", (long long)m->size);
-        if (e->name && e->type) continue;
-        d->n_listing++; /* so that both are freed */
-        FERRY_HAVE(ctx, false);
+    d->listing = have(s, ferry_i_calloc(tree->n, sizeof *d->listing));
+    d->n_listing = tree->n;
+    for (int64_t i = 0; i < tree->n; i++) {
+        const ferry_member *m = &tree->members[i];
+        d->listing[i].name = have(s, ferry_i_strdup(m->name));
+        d->listing[i].type =
+            have(s, tree->folder ? ferry_i_strdup("file")
+                                 : ferry_i_sprintf("%lld bytes", (long long)m->size));
     }
-    FERRY_MOVE(*out, d);
-done:
-    ferry_data_free(d);
-    return st;
 }
 
 /* Which files there are decides what is read, and so where ranks that read together meet. */
-static ferry_status same_tree(ferry_ctx *ctx, const char *path, const ferry_archive *tree)
+static void same_tree(scope *s, const char *path, const ferry_archive *tree)
 {
-    ferry_status st = FERRY_OK;
-    ferry_text names = {0};
+    ferry_text *names = new_text(s);
 
     for (int64_t i = 0; i < tree->n; i++)
-        ferry_i_text_addf(&names, "%s\n", tree->members[i].name);
-    FERRY_HAVE(ctx, !names.failed);
-    FERRY_TRY(ferry_i_ranks_same(ctx, path, names.len ? names.s : "", names.len));
-done:
-    ferry_i_text_free(&names);
-    return st;
+        ferry_i_text_addf(names, "%s\n", tree->members[i].name);
+    scope_check(s, ferry_i_ranks_same(scope_ctx(s), path, text_of(s, names), names->len));
 }
 
 /* A folder or archive without #: a format that reads it whole, the only file inside, or a
  * list of the files. */
-static ferry_status read_tree(ferry_ctx *ctx, const request *q, const char *path,
-                              ferry_data **out)
+static void read_tree(scope *s, request *q, const char *path)
 {
-    ferry_status st = FERRY_OK;
-    ferry_archive tree = {0};
-    ferry_input in = {0}, name_only = {0};
+    const ferry_archive *tree = open_tree(s, path);
+    const ferry_input name_only = {.path = scope_text(s, "%s", path)};
     const ferry_format *f = q->format;
-    char *only = NULL;
 
-    FERRY_TRY(ferry_i_tree_list(ctx, path, (ferry_bring){0}, &in, &tree));
-    FERRY_TRY(same_tree(ctx, path, &tree));
-    FERRY_NEED(ctx, tree.n > 0, FERRY_EDATA, "%s: holds no files", path);
+    same_tree(s, path, tree);
+    if (tree->n == 0) bad_at(s, path, 0, "holds no files");
     /* a format given by name that reads single files: meant for the only file inside */
     if (f && !f->sniff_tree) f = NULL;
     /* a single file is never sniffed as a tree: an archive around one CSV is that CSV */
-    if (!q->format && tree.n > 1) f = ferry_i_format_of_tree(&tree, q->kinds);
+    if (!q->format && tree->n > 1) f = ferry_i_format_of_tree(tree, q->kinds);
     if (f) {
-        FERRY_HAVE(ctx, name_only.path = ferry_i_strdup(path));
-        FERRY_TRY(call_format(ctx, q, f, &name_only, NULL, out));
-    } else if (tree.n == 1) {
-        FERRY_HAVE(ctx, only = ferry_i_archive_path(&tree, &tree.members[0]));
-        FERRY_TRY(read_file(ctx, q, only, NULL, out));
+        call_format(s, q, f, &name_only, NULL);
+    } else if (tree->n == 1) {
+        read_file(s, q, scope_adopt(s, ferry_i_archive_path(tree, &tree->members[0])),
+                  NULL);
     } else {
-        FERRY_NEED(ctx, !q->format && (q->kinds & 1u << FERRY_DATA_LISTING), FERRY_EDATA,
-                   "%s: holds %lld files; pick one, such as %s%s%s", path,
-                   (long long)tree.n, path, tree.folder ? "/" : "#", tree.members[0].name);
-        FERRY_TRY(listing(ctx, path, &tree, out));
+        if (q->format || !(q->kinds & 1u << FERRY_DATA_LISTING))
+            bad_at(s, path, 0, "holds %lld files; pick one, such as %s%s%s",
+                   (long long)tree->n, path, tree->folder ? "/" : "#",
+                   tree->members[0].name);
+        listing(s, q, path, tree);
     }
-done:
-    FERRY_FREE(only, name_only.path);
-    ferry_i_archive_free(&tree);
-    ferry_i_input_close(&in);
-    return st;
+}
+
+static void free_parts(void *arg)
+{
+    char **part = arg;
+
+    FERRY_FREE(part[0], part[1]);
 }
 
 /* Three meanings of '#': a member of an archive (which is then an ordinary file), a variable
  * inside a container format, or no '#' at all; a folder is an archive that is unpacked. */
-static ferry_status read_any(ferry_ctx *ctx, const request *q, ferry_data **out)
+static void read_any(scope *s, request *q)
 {
-    ferry_status st = FERRY_OK;
-    char *base = NULL, *member = NULL;
+    char **part = NEW(s, char *, 2); /* before and behind the # */
     struct stat info;
 
-    FERRY_TRY(ferry_i_split_path(ctx, q->path, &base, &member));
+    scope_defer(s, free_parts, part);
+    scope_check(s, ferry_i_split_path(scope_ctx(s), q->path, &part[0], &part[1]));
+    const char *base = part[0], *member = part[1];
     const bool folder = stat(base, &info) == 0 && S_ISDIR(info.st_mode);
     if (!member && (folder || ferry_i_is_archive(base)))
-        FERRY_TRY(read_tree(ctx, q, base, out));
+        read_tree(s, q, base);
     else if (member && ferry_i_is_archive(base))
-        FERRY_TRY(read_file(ctx, q, q->path, NULL, out));
+        read_file(s, q, q->path, NULL);
     else
-        FERRY_TRY(read_file(ctx, q, base, member, out));
-done:
-    FERRY_FREE(base, member);
-    return st;
+        read_file(s, q, base, member);
 }
 
 /* Every setting of `from` set in `into` too. */
 static ferry_status overlay(ferry_ctx *ctx, const ferry_opts *from, ferry_opts *into)
 {
-    for (int64_t i = 0; i < ferry_opts_count(from); i++) {
+    for (int64_t i = 0; ferry_opts_at(from, i); i++) {
         const ferry_setting *s = ferry_opts_at(from, i);
         FERRY_PASS(ferry_opts_set(ctx, into, s->key, s->value));
     }
@@ -361,7 +329,7 @@ done:
     return st;
 }
 
-/* label: none and id: none for the formats that carry labels and ids by themselves. */
+/* label: none and id: none for the formats that have labels and ids by themselves. */
 static void leave_out(const ferry_read_settings *s, ferry_data *d)
 {
     if (strcmp(s->label, "none") == 0) {
@@ -374,31 +342,46 @@ static void leave_out(const ferry_read_settings *s, ferry_data *d)
     }
 }
 
-/* opts may be NULL; texts of q->s point into it. */
-static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
-                        ferry_data **out)
+static void end_file(void *ctx)
 {
-    ferry_status st = FERRY_OK;
-    ferry_data *d = NULL;
-
-    *out = NULL;
-    FERRY_TRY(ferry_i_opts_parse(ctx, "reader", ferry_i_read_table, ferry_i_read_table_n,
-                                 opts, &q->s));
-    if (q->s.format[0]) FERRY_TRY(ferry_i_format_named(ctx, q->s.format, &q->format));
-    ferry_i_ranks_file(ctx, true);
-    st = read_any(ctx, q, &d);
     ferry_i_ranks_file(ctx, false);
-    FERRY_TRY(st);
+}
+
+static void read_body(scope *s, void *arg)
+{
+    request *q = arg;
+    ferry_ctx *ctx = scope_ctx(s);
+
+    scope_check(s, ferry_i_opts_parse(ctx, "reader", ferry_i_read_table,
+                                      ferry_i_read_table_n, q->opts, &q->s));
+    if (q->s.format[0]) scope_check(s, ferry_i_format_named(ctx, q->s.format, &q->format));
+    const int64_t mark = scope_mark(s);
+    ferry_i_ranks_file(ctx, true);
+    scope_defer(s, end_file, ctx);
+    read_any(s, q);
+    scope_release(s, mark);
+    const ferry_data *d = q->d;
     /* a file may turn out to hold something else than its format could */
-    FERRY_NEED(ctx, q->kinds & 1u << d->kind || d->kind == FERRY_DATA_LISTING, FERRY_EDATA,
-               "%s: holds %s, expected %s", d->path, kind_words[d->kind],
+    if (!(q->kinds & 1u << d->kind) && d->kind != FERRY_DATA_LISTING)
+        bad_at(s, d->path, 0, "holds %s, expected %s", kind_words[d->kind],
                kind_words[first_kind(q->kinds)]);
-    if (d->kind == FERRY_DATA_VIEW) leave_out(&q->s, d);
-    if (!d->documents) FERRY_TRY(check(ctx, d));
-    if (d->kind != FERRY_DATA_LISTING) FERRY_TRY(remember(ctx, opts, d));
-    FERRY_MOVE(*out, d);
-done:
-    ferry_data_free(d);
+    if (d->kind == FERRY_DATA_VIEW) leave_out(&q->s, q->d);
+    if (!d->documents) check(s, d);
+    if (d->kind != FERRY_DATA_LISTING) scope_check(s, remember(ctx, q->opts, q->d));
+}
+
+/* With the options that were given by name for this very file: `own` must all mean something to its format. */
+static ferry_status run(ferry_ctx *ctx, request *q, const ferry_opts *opts,
+                        const ferry_opts *own, ferry_data **out)
+{
+    q->opts = opts;
+    *out = NULL;
+    ferry_status st = scope_run(ctx, read_body, q);
+    if (st == FERRY_OK && own) st = ferry_i_options_apply(ctx, q->d, own);
+    if (st == FERRY_OK)
+        *out = q->d;
+    else
+        ferry_data_free(q->d);
     return st;
 }
 
@@ -409,14 +392,8 @@ ferry_status ferry_read(ferry_ctx *ctx, const char *path, const ferry_opts *opts
     FERRY_ARGS_OUT(ctx, out, out, path);
 
     request q = {.path = path, .kinds = FERRY_ANY_KIND};
-    ferry_status st = run(ctx, &q, opts, out);
 
-    if (st == FERRY_OK) st = ferry_i_options_apply(ctx, *out, opts);
-    if (st != FERRY_OK) {
-        ferry_data_free(*out);
-        *out = NULL;
-    }
-    return st;
+    return run(ctx, &q, opts, opts, out);
 }
 
 /* One kind: a CSV file that would be a table is edges when edges are wanted. */
@@ -425,7 +402,16 @@ ferry_status ferry_i_read_as(ferry_ctx *ctx, const char *path, const ferry_opts 
 {
     request q = {.path = path, .kinds = 1u << as};
 
-    return run(ctx, &q, opts, out);
+    return run(ctx, &q, opts, NULL, out);
+}
+
+ferry_status ferry_i_read_one_of(ferry_ctx *ctx, const char *path, const ferry_opts *opts,
+                                 ferry_data **out)
+{
+    request q = {
+        .path = path, .kinds = 1u << FERRY_DATA_VIEW, .s = {.label_elsewhere = true}};
+
+    return run(ctx, &q, opts, NULL, out);
 }
 
 /* The format is fixed, so that every file is taken as text; .raw stops before the
@@ -438,7 +424,7 @@ ferry_status ferry_i_read_raw_text(ferry_ctx *ctx, const char *path, const ferry
                  .format = &ferry_i_format_text,
                  .s = {.raw = true}};
 
-    return run(ctx, &q, opts, out);
+    return run(ctx, &q, opts, NULL, out);
 }
 
 bool ferry_i_was_feature(const ferry_read_settings *s, const char *name)
@@ -464,22 +450,16 @@ ferry_status ferry_i_read_like(ferry_ctx *ctx, const char *path, const ferry_opt
 {
     ferry_status st = FERRY_OK;
     ferry_opts *opts = NULL;
-    request q = {.path = path, .kinds = 1u << FERRY_DATA_VIEW};
+    request q = {
+        .path = path,
+        .kinds = 1u << FERRY_DATA_VIEW,
+        .as_before = !more || !ferry_opts_get(more, "format"),
+        .s = {.like = true, .vocabulary = features, .idf = idf, .columns = columns}};
 
     *out = NULL;
     FERRY_TRY(ferry_i_opts_copy(ctx, read, &opts));
-    q.as_before = !more || !ferry_opts_get(more, "format");
     FERRY_TRY(overlay(ctx, more, opts));
-    q.s.like = true;
-    q.s.vocabulary = features;
-    q.s.idf = idf;
-    q.s.columns = columns;
-    FERRY_TRY(run(ctx, &q, opts, out));
-    st = ferry_i_options_apply(ctx, *out, more);
-    if (st != FERRY_OK) {
-        ferry_data_free(*out);
-        *out = NULL;
-    }
+    FERRY_TRY(run(ctx, &q, opts, more, out));
 done:
     ferry_opts_free(opts);
     return st;

@@ -39,50 +39,40 @@ static const char english[] =
     "whichever while who whoever whole whom whose why will with within without won would "
     "wouldn yet you your yours yourself yourselves s t d m o y";
 
-/* ferry_word_fn: repeated words are no error. */
-static ferry_status add_word(ferry_ctx *ctx, void *arg, const char *word, int64_t n)
+typedef struct word_list {
+    scope *s;
+    ferry_ids *ids;
+} word_list;
+
+/* Repeated words are no error. */
+static void add_word(void *arg, const char *word, int64_t n)
 {
-    return ferry_i_ids_addn(arg, word, n, NULL) < 0 ? ferry_i_nomem(ctx) : FERRY_OK;
+    const word_list *to = arg;
+
+    (void)add_id(to->s, to->ids, word, n, NULL);
 }
 
-/* The words of a file, in any order; lines that begin with # are comments. */
-static ferry_status from_file(ferry_ctx *ctx, const char *path, bool lower, ferry_ids *ids)
-{
-    ferry_status st = FERRY_OK;
-    ferry_input in = {0};
-    ferry_utf8 u = {0};
-
-    FERRY_TRY(ferry_i_input_open(ctx, path, &in));
-    FERRY_TRY(ferry_i_utf8_open(ctx, in.data, in.size, &u));
-    for (ferry_lines l = ferry_i_lines(u.s, u.n); ferry_i_full_line(&l, "#");)
-        FERRY_TRY(ferry_i_words(ctx, l.s, l.e - l.s, true, lower, 1, add_word, ids));
-    FERRY_NEED(ctx, ferry_i_ids_count(ids) > 0, FERRY_EDATA, "%s: expected stop words",
-               path);
-done:
-    ferry_i_utf8_close(&u);
-    ferry_i_input_close(&in);
-    return st;
-}
-
-/* A name that is neither "none" nor "english" is the path of a file. Both lists are split
- * at white space only, so with tokens = spaces a stop word may hold an apostrophe or a
+/* A name that is neither "none" nor "english" is the path of a file: words in any order; lines that begin with # are
+ * comments. Both lists are split at white space only, so with tokens = spaces a stop word may hold an apostrophe or a
  * digit. */
-ferry_status ferry_i_stop_words(ferry_ctx *ctx, const char *name, bool lower,
-                                ferry_ids **out)
+const ferry_ids *stop_words(scope *s, const char *name, bool lower)
 {
-    ferry_status st = FERRY_OK;
-    ferry_ids *ids = NULL;
+    word_list to = {s, NULL};
+    word_rule w = {.spaces = true, .min_len = 1, .each = add_word, .arg = &to};
 
-    *out = NULL;
-    if (!name[0] || strcmp(name, "none") == 0) goto done;
-    FERRY_HAVE(ctx, ids = ferry_i_ids_new());
-    if (strcmp(name, "english") == 0)
-        FERRY_TRY(
-            ferry_i_words(ctx, english, sizeof english - 1, true, false, 1, add_word, ids));
-    else
-        FERRY_TRY(from_file(ctx, name, lower, ids));
-    FERRY_MOVE(*out, ids);
-done:
-    ferry_i_ids_free(ids);
-    return st;
+    if (!name[0] || strcmp(name, "none") == 0) return NULL;
+    to.ids = new_ids(s);
+    if (strcmp(name, "english") == 0) {
+        each_word(s, &w, english, sizeof english - 1);
+        return to.ids;
+    }
+    const ferry_input *in = open_input(s, name);
+    int64_t n = in->size;
+    const char *text = as_utf8(s, in->data, &n);
+    w.lower = lower;
+    w.buffer = new_text(s);
+    for (ferry_lines l = ferry_i_lines(text, n); ferry_i_full_line(&l, "#");)
+        each_word(s, &w, l.s, l.e - l.s);
+    if (ferry_i_ids_count(to.ids) == 0) bad_at(s, name, 0, "expected stop words");
+    return to.ids;
 }

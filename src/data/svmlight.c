@@ -1,65 +1,41 @@
 /* svmlight / libsvm: label[,label...] [qid:N] index:value ... [# comment]
  *
  * Traps: indices begin at 1 by the format's definition, yet scikit-learn and others write them
- * from 0, so a file in which index 0 occurs is taken as counting from 0 (index_base says it
+ * from 0, so a file in which index 0 occurs is taken as counting from 0 (index_base gives it
  * where it never occurs). They must ascend within a line. qid groups rows for ranking, which no
  * method here does: skipped. A line may lack the label; "a,b" is a set of labels. The number of
  * features is the largest index seen, which differs from file to file of one data set: the
- * header comment or the option `features` settles it.
+ * header comment or the option `features` decides it.
  *
  * Read in two passes, both by threads over pieces of the file. The first counts newlines
  * and colons, which bounds rows and entries from above, so that the second can parse every
  * piece straight into its final place; what the bounds left over is closed up at the end.
  */
+#include "data/svmlight.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "data/svmlight.h"
 
 /* so that index + 1, the number of columns, fits 32 bits */
 #define MOST_INDEX (INT32_MAX - 1)
 
 /* A file being read. The arrays are filled by all threads, each in its piece's places. */
 typedef struct reading {
-    const ferry_input *in;
-    const ferry_read_settings *s;
-    ferry_svm_header head;
-    ferry_piece *piece;
-    int64_t pieces;
+    scope *s;
+    const source *from;
+    svm_header head;
+    records r;
     int base; /* subtracted from every index: 1, or 0 when known to begin at 0 */
     ferry_matrix *x;
     ferry_span *label, *id; /* per row; id NULL when no line has a comment */
 } reading;
 
-/* ---- first pass: counts ---- */
-
-/* Blocks below 256 bytes, so that counts fit the byte lanes of a vector register. */
-static void count(ferry_piece *p)
-{
-    /* 240 of 256: a block can hold nothing but newlines without overflow */
-    for (const char *s = p->begin; s < p->end;) {
-        const int n = p->end - s < 240 ? (int)(p->end - s) : 240;
-        uint8_t lines = 0, colons = 0, hashes = 0;
-        for (int i = 0; i < n; i++) {
-            lines = (uint8_t)(lines + (s[i] == '\n'));
-            colons = (uint8_t)(colons + (s[i] == ':'));
-            hashes = (uint8_t)(hashes + (s[i] == '#'));
-        }
-        p->lines += lines;
-        p->entries += colons;
-        p->hashes += hashes;
-        s += n;
-    }
-    /* a last line without its newline is one, too */
-    p->rows = p->lines + (p->end[-1] != '\n');
-}
-
-/* ---- second pass: values ---- */
+/* ---- a piece ---- */
 
 /* Where a thread stands in its piece. */
 typedef struct cursor {
     const reading *r;
-    ferry_piece *p;
+    piece *p;
     const char *s, *end;
     int64_t line, row, entry;
 } cursor;
@@ -130,7 +106,7 @@ static void read_label(cursor *c)
     c->r->label[c->row] = (ferry_span){missing ? NULL : from, c->s - from};
 }
 
-/* One index:value at c->s; `last` is the index before it. False: an error was noted. */
+/* One index:value at c->s; `last` is the index before it. False: the piece has an error. */
 static bool read_pair(cursor *c, int64_t *last)
 {
     const char *from = c->s, *s = from;
@@ -142,25 +118,23 @@ static bool read_pair(cursor *c, int64_t *last)
         i = 10 * i + (*s - '0');
     if (s == from || s == c->end || *s != ':' || i > MOST_INDEX) {
         if (i > MOST_INDEX)
-            ferry_i_piece_bad(c->p, c->line, "index %.*s is above %d", shown(c, from), from,
-                              MOST_INDEX);
+            piece_bad(c->p, c->line, "index %.*s is above %d", shown(c, from), from,
+                      MOST_INDEX);
         else
-            ferry_i_piece_bad(c->p, c->line, "expected index:value, found '%.*s'",
-                              shown(c, from), from);
+            piece_bad(c->p, c->line, "expected index:value, found '%.*s'", shown(c, from),
+                      from);
         return false;
     }
     /* this also refuses an index that stands twice */
     if (i <= *last) {
-        ferry_i_piece_bad(c->p, c->line,
-                          "index %lld after %lld: indices must ascend within a line",
-                          (long long)i, (long long)*last);
+        piece_bad(c->p, c->line, "index %lld after %lld: indices must ascend within a line",
+                  (long long)i, (long long)*last);
         return false;
     }
     c->s = ferry_i_parse_real(s + 1, c->end, &v);
     if (!c->s || !ends_token(c) || !isfinite(v)) {
-        ferry_i_piece_bad(c->p, c->line,
-                          "expected a finite number after %lld:, found '%.*s'",
-                          (long long)i, shown(c, s + 1), s + 1);
+        piece_bad(c->p, c->line, "expected a finite number after %lld:, found '%.*s'",
+                  (long long)i, shown(c, s + 1), s + 1);
         return false;
     }
     /* kept as written; the base is taken off what is stored */
@@ -172,7 +146,7 @@ static bool read_pair(cursor *c, int64_t *last)
     return true;
 }
 
-/* The line at c->s, up to its newline. False: an error was noted. */
+/* The line at c->s, up to its newline. False: the piece has an error. */
 static bool read_line(cursor *c)
 {
     const int64_t first = c->entry;
@@ -199,11 +173,11 @@ static bool read_line(cursor *c)
     return true;
 }
 
-/* All lines of a piece, up to the first error, which is noted in the piece. No thread
+/* All lines of a piece, up to the first error, which stays in the piece. No thread
  * writes outside its piece's rows and entries, so nothing is locked. */
-static void parse(const reading *r, ferry_piece *p)
+static void parse(void *arg, piece *p)
 {
-    cursor c = {.r = r,
+    cursor c = {.r = arg,
                 .p = p,
                 .s = p->begin,
                 .end = p->end,
@@ -223,32 +197,6 @@ static void parse(const reading *r, ferry_piece *p)
 }
 
 /* ---- putting it together ---- */
-
-/* Pieces used less than their room: move them together, and sum the row starts. */
-static void close_up(reading *r)
-{
-    ferry_matrix *x = r->x;
-    int64_t rows = 0, entries = 0;
-
-    for (int64_t k = 0; k < r->pieces; k++) {
-        const ferry_piece *p = &r->piece[k];
-        if (entries != p->entry_at && p->entries > 0) {
-            memmove(x->index + entries, x->index + p->entry_at,
-                    (size_t)p->entries * sizeof *x->index);
-            memmove(x->value + entries, x->value + p->entry_at,
-                    (size_t)p->entries * sizeof *x->value);
-        }
-        for (int64_t i = 0; i < p->rows; i++) {
-            x->start[rows + i + 1] = x->start[rows + i] + x->start[p->row_at + i + 1];
-            r->label[rows + i] = r->label[p->row_at + i];
-            if (r->id) r->id[rows + i] = r->id[p->row_at + i];
-        }
-        rows += p->rows;
-        entries += p->entries;
-    }
-    x->rows = rows;
-    x->nnz = entries;
-}
 
 /* The first index turned out to be 0: undo the subtraction. */
 static void from_zero(const ferry_ctx *ctx, ferry_matrix *x)
@@ -276,176 +224,136 @@ static void cut_columns(ferry_matrix *x, int64_t cols)
 }
 
 /* Base and number of columns, from what was seen, the header and the options. */
-static ferry_status settle_columns(ferry_ctx *ctx, reading *r)
+static void find_columns(reading *r)
 {
-    ferry_status st = FERRY_OK;
+    const ferry_read_settings *set = r->from->set;
     ferry_matrix *x = r->x;
-    int64_t lowest = INT64_MAX, highest = -1, want = r->s->features;
+    int64_t lowest = INT64_MAX, highest = -1,
+            want = set->features ? set->features : r->head.columns; /* the option wins */
 
-    for (int64_t k = 0; k < r->pieces; k++) {
-        if (r->piece[k].lowest < lowest) lowest = r->piece[k].lowest;
-        if (r->piece[k].highest > highest) highest = r->piece[k].highest;
+    for (int64_t k = 0; k < r->r.pieces; k++) {
+        if (r->r.piece[k].lowest < lowest) lowest = r->r.piece[k].lowest;
+        if (r->r.piece[k].highest > highest) highest = r->r.piece[k].highest;
     }
     /* index 0 was stored as -1 */
     if (lowest == 0 && r->base == 1) {
-        FERRY_NEED(ctx, r->s->index_base == FERRY_BASE_AUTO && !r->head.one_based,
-                   FERRY_EDATA, "%s: index 0, expected indices from 1", r->in->path);
-        from_zero(ctx, x);
+        if (set->index_base != BASE_AUTO || r->head.one_based)
+            bad_at(r->s, r->from->path, 0, "index 0, expected indices from 1");
+        from_zero(scope_ctx(r->s), x);
         r->base = 0;
     }
-    x->cols = highest - r->base + 1;
-    if (highest < 0) x->cols = 0;
-    /* the option wins over the file's own header */
-    if (want == 0) want = r->head.columns;
-    if (want > 0 && x->cols > want) {
-        FERRY_NEED(ctx, r->s->like, FERRY_EDATA,
-                   "%s: index %lld, expected at most %lld features", r->in->path,
+    x->cols = highest < 0 ? 0 : highest - r->base + 1;
+    if (want == 0) return;
+    if (x->cols > want) {
+        if (!set->like)
+            bad_at(r->s, r->from->path, 0, "index %lld, expected at most %lld features",
                    (long long)highest, (long long)want);
-        ferry_i_log(ctx, FERRY_INFO, "%s: features above %lld are not known and left out",
-                    r->in->path, (long long)want);
+        ferry_i_log(scope_ctx(r->s), FERRY_INFO,
+                    "%s: features above %lld are not known and left out", r->from->path,
+                    (long long)want);
         cut_columns(x, want);
     }
-    if (want > 0) x->cols = want;
-done:
-    return st;
+    x->cols = want;
 }
 
 /* Ids for all instances or for none: numbers given to the others could meet real ids. */
-static ferry_status collect_ids(ferry_ctx *ctx, const reading *r, ferry_data *d)
+static void collect_ids(const reading *r, ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
+    const char *text = r->from->s;
     int64_t with = 0;
 
     for (int64_t i = 0; r->id && i < r->x->rows; i++)
         with += r->id[i].s != NULL;
-    if (with == 0) goto done;
-    FERRY_HAVE(ctx, d->ids = ferry_i_ids_new());
+    if (with == 0) return;
+    d->ids = have(r->s, ferry_i_ids_new());
     for (int64_t i = 0; i < r->x->rows; i++) {
         const ferry_span id = r->id[i];
         const char *at = id.s ? id.s : r->label[i].s;
         bool added = true;
-        FERRY_NEED_AT(ctx, id.s, r->in->path, at ? ferry_i_line_of(r->in->data, at) : 0,
-                      "instance %lld has no # id: as others have", (long long)i + 1);
-        FERRY_HAVE(ctx, ferry_i_decode(d->ids, id.s, id.n, &added) >= 0);
-        if (added) continue;
-        st = ferry_i_bad(ctx, r->in->path, ferry_i_line_of(r->in->data, at),
-                         "id %.*s is there twice", (int)(id.n < 100 ? id.n : 100), id.s);
-        goto done;
+        if (!id.s)
+            bad_at(r->s, r->from->path, at ? ferry_i_line_of(text, at) : 0,
+                   "instance %lld has no # id: as others have", (long long)i + 1);
+        if (ferry_i_decode(d->ids, id.s, id.n, &added) < 0) have(r->s, NULL);
+        if (!added)
+            bad_at(r->s, r->from->path, ferry_i_line_of(text, at), "id %.*s is there twice",
+                   (int)(id.n < 100 ? id.n : 100), id.s);
     }
-done:
-    return st;
 }
 
-/* What the other ranks have parsed, where they read with us. */
-static ferry_status bring(ferry_ctx *ctx, const reading *r, int64_t rows, int64_t entries)
+/* A row's start is the number of its entries while pieces are read. A colon or newline too many (comments, qid) leaves
+ * a gap until all is closed. */
+static void load(reading *r, ferry_data *d)
 {
-    const ferry_matrix *x = r->x;
-    const ferry_piece *p = r->piece;
-    const int64_t n = r->pieces;
+    records *of = &r->r;
+    int64_t hashes = 0;
 
-    FERRY_PASS(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ROW, rows, sizeof *x->start,
-                                    x->start + 1));
-    FERRY_PASS(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ENTRY, entries, sizeof *x->index,
-                                    x->index));
-    FERRY_PASS(ferry_i_pieces_bring(ctx, p, n, FERRY_BY_ENTRY, entries, sizeof *x->value,
-                                    x->value));
-    FERRY_PASS(ferry_i_pieces_bring_spans(ctx, p, n, rows, 1, r->in->data, r->label));
-    if (!r->id) return FERRY_OK;
-    return ferry_i_pieces_bring_spans(ctx, p, n, rows, 1, r->in->data, r->id);
-}
-
-/* Both passes. */
-static ferry_status load(ferry_ctx *ctx, reading *r)
-{
-    const ferry_input *in = r->in;
-    int64_t rows = 0, entries = 0, hashes = 0, from = 0, to = 0;
-
-    /* first pass: bounds */
-    FERRY_PASS(ferry_i_pieces(ctx, in->data, in->data + in->size, &r->piece, &r->pieces));
-    ferry_i_pieces_mine(ctx, r->pieces, &from, &to);
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t k = from; k < to; k++)
-        count(&r->piece[k]);
-    FERRY_PASS(ferry_i_pieces_share(ctx, r->piece, r->pieces));
-    for (int64_t k = 0; k < r->pieces; k++)
-        hashes += r->piece[k].hashes;
-    /* every piece gets its places; a colon or newline too many (comments, qid) leaves a
-     * gap */
-    ferry_i_pieces_place(r->piece, r->pieces, 1, &rows, &entries);
-    FERRY_PASS(ferry_i_matrix_csr(ctx, rows, 0, entries, &r->x));
-    r->label = ferry_i_calloc(rows, sizeof *r->label);
-    if (hashes > 0) r->id = ferry_i_calloc(rows, sizeof *r->id);
-    if (!r->label || (hashes > 0 && !r->id)) return ferry_i_nomem(ctx);
-        /* second pass: values */
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t k = from; k < to; k++)
-        parse(r, &r->piece[k]);
-    FERRY_PASS(ferry_i_pieces_share(ctx, r->piece, r->pieces));
-    FERRY_PASS(ferry_i_pieces_check(ctx, in->path, r->piece, r->pieces));
-    FERRY_PASS(bring(ctx, r, rows, entries));
-    /* gaps closed, then the shape */
-    close_up(r);
-    if (r->x->rows <= 0)
-        return ferry_i_fail(ctx, FERRY_EDATA, "%s: no instances", in->path);
-    return settle_columns(ctx, r);
+    records_cut(of);
+    records_count(of);
+    for (int64_t k = 0; k < of->pieces; k++)
+        hashes += of->piece[k].hashes;
+    scope_check(r->s, ferry_i_matrix_csr(scope_ctx(r->s), of->rows, 0, of->entries, &d->x));
+    r->x = d->x;
+    r->label = NEW(r->s, ferry_span, of->rows);
+    if (hashes > 0) r->id = NEW(r->s, ferry_span, of->rows);
+    records_store(of, r->x->start + 1, sizeof *r->x->start, false);
+    records_store(of, r->x->index, sizeof *r->x->index, true);
+    records_store(of, r->x->value, sizeof *r->x->value, true);
+    records_spans(of, r->label, 1);
+    if (r->id) records_spans(of, r->id, 1);
+    records_parse(of, false, parse, r);
+    records_check(of);
+    records_close(of);
+    for (int64_t i = 0; i < of->rows; i++)
+        r->x->start[i + 1] += r->x->start[i];
+    r->x->rows = of->rows;
+    r->x->nnz = of->entries;
+    if (of->rows == 0) bad_at(r->s, r->from->path, 0, "no instances");
+    find_columns(r);
 }
 
 /* What new data must be read with to mean the same. */
-static ferry_status remember(ferry_ctx *ctx, const reading *r, ferry_data *d)
+static void remember(const reading *r, ferry_data *d)
 {
+    ferry_ctx *ctx = scope_ctx(r->s);
     char n[32];
 
-    FERRY_PASS(ferry_opts_new(ctx, &d->read));
+    scope_check(r->s, ferry_opts_new(ctx, &d->read));
     (void)ferry_i_format_real(n, (double)d->x->cols);
-    FERRY_PASS(ferry_opts_set(ctx, d->read, "features", n));
-    return ferry_opts_set(ctx, d->read, "index_base", r->base ? "one" : "zero");
+    scope_check(r->s, ferry_opts_set(ctx, d->read, "features", n));
+    scope_check(r->s, ferry_opts_set(ctx, d->read, "index_base", r->base ? "one" : "zero"));
 }
 
-/* The base is settled before parsing where it is known, so that indices need no second
+/* The base is known before parsing where somebody gives it, so that indices need no second
  * walk; AUTO begins with 1 and is corrected when a 0 turned up. */
-static ferry_status svmlight_read(ferry_ctx *ctx, const ferry_input *in, const char *member,
-                                  const ferry_read_settings *s, ferry_data_kind as,
-                                  ferry_data **out)
+static void svmlight_records(scope *s, const source *from, ferry_data *d)
 {
-    ferry_status st = FERRY_OK;
-    reading r = {.in = in, .s = s};
-    ferry_data *d = NULL;
-    int64_t several = 0, labelled = 0;
+    const int base = from->set->index_base;
+    reading r = {.s = s,
+                 .from = from,
+                 .head = {.features = &d->features},
+                 .r = {.s = s,
+                       .path = from->path,
+                       .text = from->s,
+                       .body = from->s,
+                       .end = from->end}};
 
-    (void)member;
-    *out = NULL;
-    FERRY_TRY(ferry_i_check_text(ctx, in));
-    FERRY_TRY(ferry_i_svm_header_read(ctx, in, &r.head));
-    r.base = s->index_base == FERRY_BASE_ZERO ||
-                     (s->index_base == FERRY_BASE_AUTO && r.head.zero_based)
-                 ? 0
-                 : 1;
-    FERRY_TRY(load(ctx, &r));
-    FERRY_HAVE(ctx, d = ferry_i_data_new("svmlight", in->path, as));
-    for (int64_t k = 0; k < r.pieces; k++) {
-        several += r.piece[k].several;
-        labelled += r.piece[k].labelled;
+    svm_header_read(s, from, &r.head);
+    r.base = base == BASE_ZERO || (base == BASE_AUTO && r.head.zero_based) ? 0 : 1;
+    load(&r, d);
+    collect_ids(&r, d);
+    svm_labels(s, from, &r.head, &r.r, r.label, &d->labels);
+    if (from->as == FERRY_DATA_VIEW) {
+        if (r.x->cols == 0)
+            bad_at(s, from->path, 0, "expected index:value pairs, found none");
+        remember(&r, d);
+        return;
     }
-    FERRY_TRY(collect_ids(ctx, &r, d));
-    FERRY_TRY(ferry_i_svm_labels(ctx, in, &r.head, r.x->rows, r.label, several, labelled,
-                                 &d->labels));
-    FERRY_NEED(ctx, d->labels || as != FERRY_DATA_LABELS, FERRY_EDATA, "%s: has no labels",
-               in->path);
     /* labels alone need no columns: a file of bare labels is fine for them */
-    if (as == FERRY_DATA_VIEW) {
-        FERRY_NEED(ctx, r.x->cols > 0, FERRY_EDATA,
-                   "%s: expected index:value pairs, found none", in->path);
-        FERRY_MOVE(d->x, r.x);
-        FERRY_MOVE(d->features, r.head.features);
-        FERRY_TRY(remember(ctx, &r, d));
-    }
-    FERRY_MOVE(*out, d);
-done:
-    ferry_data_free(d);
-    ferry_i_svm_header_free(&r.head);
-    ferry_i_matrix_free(r.x);
-    FERRY_FREE(r.piece, r.label, r.id);
-    return st;
+    if (!d->labels) bad_at(s, from->path, 0, "has no labels");
+    ferry_i_matrix_free(d->x);
+    ferry_i_ids_free(d->features);
+    d->x = NULL;
+    d->features = NULL;
 }
 
 /* One line that is nothing but a label and pairs is telling enough. */
@@ -488,6 +396,7 @@ const ferry_format ferry_i_format_svmlight = {
     .kinds = 1u << FERRY_DATA_VIEW | 1u << FERRY_DATA_LABELS,
     .options = "features index_base",
     .sniff = svmlight_sniff,
-    .read = svmlight_read,
+    .open = OPEN_TEXT,
+    .records = svmlight_records,
     .write = ferry_i_svm_write,
 };

@@ -10,30 +10,25 @@
 #ifndef FERRY_SVMLIGHT_H
 #define FERRY_SVMLIGHT_H
 
-#include "data/lines.h"
+#include "data/records.h"
 
 /* Choices of the option index_base, in its order. AUTO: 1, unless index 0 or a comment of
  * scikit-learn's says otherwise. */
-enum { FERRY_BASE_AUTO = 0, FERRY_BASE_ZERO = 1, FERRY_BASE_ONE = 2 };
+enum { BASE_AUTO = 0, BASE_ZERO = 1, BASE_ONE = 2 };
 
-typedef struct ferry_svm_header {
-    int64_t columns; /* 0: not said */
-    /* names; NULL: no such line */
-    ferry_ids *features, *labels;
+/* Names are NULL where there is no such line; the features belong to the data. */
+typedef struct svm_header {
+    int64_t columns; /* 0: not given */
+    ferry_ids **features, *labels;
     bool zero_based, one_based; /* as scikit-learn's writer says */
-} ferry_svm_header;
+} svm_header;
 
-/* Read the comment lines at the head of the file. h is zero before, and to be freed also
- * after a failure. Comments of others are passed over. */
-ferry_status ferry_i_svm_header_read(ferry_ctx *ctx, const ferry_input *in,
-                                     ferry_svm_header *h);
-void ferry_i_svm_header_free(ferry_svm_header *h);
-/* Labels of n instances from their texts ("a,b", "" for none, s NULL for missing). *out is
+/* Read the comment lines at the head of the file. Comments of others are passed over. */
+void svm_header_read(scope *s, const source *from, svm_header *h);
+/* Labels of n instances from their texts ("a,b", "" for none, s NULL for missing). *out stays
  * NULL when no line has any. */
-ferry_status ferry_i_svm_labels(ferry_ctx *ctx, const ferry_input *in,
-                                const ferry_svm_header *h, int64_t n,
-                                const ferry_span *text, int64_t several, int64_t labelled,
-                                ferry_labels **out);
+void svm_labels(scope *s, const source *from, const svm_header *h, const records *r,
+                const ferry_span *text, ferry_labels **out);
 /* Write a view. FERRY_EINVAL when it has no columns or a missing cell. */
 ferry_status ferry_i_svm_write(ferry_ctx *ctx, const ferry_data *data, const char *path,
                                const ferry_opts *opts);

@@ -7,35 +7,20 @@
 
 #include "data/svmlight.h"
 
-void ferry_i_svm_header_free(ferry_svm_header *h)
-{
-    ferry_i_ids_free(h->features);
-    ferry_i_ids_free(h->labels);
-    *h = (ferry_svm_header){0};
-}
-
 /* Names between spaces. A name twice would shift all that follow. */
-static ferry_status read_names(ferry_ctx *ctx, const ferry_input *in, const char *s,
-                               const char *end, ferry_ids **names)
+static void read_names(scope *s, const source *from, const char *at, const char *end,
+                       ferry_ids *names)
 {
-    ferry_status st = FERRY_OK;
-
-    ferry_i_ids_free(*names);
-    FERRY_HAVE(ctx, *names = ferry_i_ids_new());
-    while (s < end) {
+    for (const char *stop = NULL; at < end; at = stop + 1) {
         bool added = true;
-        const char *stop = memchr(s, ' ', (size_t)(end - s));
+        stop = memchr(at, ' ', (size_t)(end - at));
         if (!stop) stop = end;
-        if (stop > s) {
-            FERRY_HAVE(ctx, ferry_i_decode(*names, s, stop - s, &added) >= 0);
-            FERRY_NEED_AT(ctx, added, in->path, ferry_i_line_of(in->data, s),
-                          "name %.*s is there twice",
-                          (int)(stop - s < 100 ? stop - s : 100), s);
-        }
-        s = stop + 1;
+        if (stop == at) continue;
+        if (ferry_i_decode(names, at, stop - at, &added) < 0) have(s, NULL);
+        if (!added)
+            bad_at(s, from->path, ferry_i_line_of(from->s, at), "name %.*s is there twice",
+                   (int)(stop - at < 100 ? stop - at : 100), at);
     }
-done:
-    return st;
 }
 
 /* Whether [s, end) begins with a text. */
@@ -46,50 +31,45 @@ static bool begins(const char *s, const char *end, const char *with)
     return (size_t)(end - s) >= n && memcmp(s, with, n) == 0;
 }
 
-/* One comment line at the head of the file. */
-static ferry_status header_line(ferry_ctx *ctx, const ferry_input *in, const char *s,
-                                const char *end, ferry_svm_header *h)
+/* One comment line at the head of the file. Of lines that come again the last counts. */
+static void header_line(scope *s, const source *from, const char *at, const char *end,
+                        svm_header *h)
 {
     static const char columns[] = "# ferry columns: ", features[] = "# ferry features: ",
                       labels[] = "# ferry labels:";
-    ferry_status st = FERRY_OK;
 
-    if (begins(s, end, columns)) {
-        const char *n = s + sizeof columns - 1;
-        const bool fine = ferry_i_parse_int(n, end, &h->columns) == end && h->columns > 0 &&
-                          h->columns < INT32_MAX;
-        if (!fine)
-            st = ferry_i_bad(ctx, in->path, ferry_i_line_of(in->data, s),
-                             "expected a number of columns");
-    } else if (begins(s, end, features)) {
-        FERRY_TRY(read_names(ctx, in, s + sizeof features - 1, end, &h->features));
-        h->columns = ferry_i_ids_count(h->features);
-    } else if (begins(s, end, labels)) {
-        FERRY_TRY(read_names(ctx, in, s + sizeof labels - 1, end, &h->labels));
-    } else if (begins(s, end, "# Column indices are zero-based")) {
+    if (begins(at, end, columns)) {
+        const char *n = at + sizeof columns - 1;
+        if (ferry_i_parse_int(n, end, &h->columns) != end || h->columns <= 0 ||
+            h->columns >= INT32_MAX)
+            bad_at(s, from->path, ferry_i_line_of(from->s, at),
+                   "expected a number of columns");
+    } else if (begins(at, end, features)) {
+        ferry_i_ids_free(*h->features);
+        *h->features = NULL;
+        *h->features = have(s, ferry_i_ids_new());
+        read_names(s, from, at + sizeof features - 1, end, *h->features);
+        h->columns = ferry_i_ids_count(*h->features);
+    } else if (begins(at, end, labels)) {
+        h->labels = new_ids(s);
+        read_names(s, from, at + sizeof labels - 1, end, h->labels);
+    } else if (begins(at, end, "# Column indices are zero-based")) {
         h->zero_based = true;
-    } else if (begins(s, end, "# Column indices are one-based")) {
+    } else if (begins(at, end, "# Column indices are one-based")) {
         h->one_based = true;
     }
-done:
-    return st;
 }
 
 /* Only the comments in front of the first instance: a header that came later would ask for
  * a look at every line before the pieces can be parsed. */
-ferry_status ferry_i_svm_header_read(ferry_ctx *ctx, const ferry_input *in,
-                                     ferry_svm_header *h)
+void svm_header_read(scope *s, const source *from, svm_header *h)
 {
-    const char *s = in->data, *end = s + in->size;
-
-    while (s < end && *s == '#') {
-        const char *stop = memchr(s, '\n', (size_t)(end - s));
+    for (const char *at = from->s, *end = from->end; at < end && *at == '#';) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
-        const char *last = stop > s && stop[-1] == '\r' ? stop - 1 : stop;
-        FERRY_PASS(header_line(ctx, in, s, last, h));
-        s = stop < end ? stop + 1 : end;
+        header_line(s, from, at, stop > at && stop[-1] == '\r' ? stop - 1 : stop, h);
+        at = stop < end ? stop + 1 : end;
     }
-    return FERRY_OK;
 }
 
 /* ---- labels ---- */
@@ -106,116 +86,97 @@ static bool next_label(ferry_span *list, ferry_span *one)
     return true;
 }
 
-/* All names that occur: in the header's order, else sorted. order maps the order seen to
- * it; NULL when they are the header's. */
-static ferry_status set_names(ferry_ctx *ctx, const ferry_input *in,
-                              const ferry_svm_header *h, int64_t n, const ferry_span *text,
-                              ferry_ids **seen, ferry_ids **names, int32_t **order)
+/* Number of a coded label. */
+static int64_t decode(scope *s, ferry_ids *names, ferry_span one, bool *added)
 {
-    ferry_status st = FERRY_OK;
+    const int64_t k = ferry_i_decode(names, one.s, one.n, added);
+
+    if (k < 0) have(s, NULL);
+    return k;
+}
+
+/* All labels that occur, in the order seen; the header's alone where it has a list. */
+static ferry_ids *labels_seen(scope *s, const source *from, const svm_header *h, int64_t n,
+                              const ferry_span *text)
+{
+    ferry_ids *seen = h->labels ? h->labels : new_ids(s);
     ferry_span one;
 
-    *seen = h->labels ? ferry_i_ids_copy(h->labels) : ferry_i_ids_new();
-    FERRY_HAVE(ctx, *seen);
     for (int64_t i = 0; i < n; i++) {
         ferry_span list = text[i];
         while (list.s && next_label(&list, &one)) {
             bool added = false;
-            FERRY_HAVE(ctx, ferry_i_decode(*seen, one.s, one.n, &added) >= 0);
-            FERRY_NEED_AT(ctx, !(added && h->labels) && one.n != 0, in->path,
-                          ferry_i_line_of(in->data, one.s),
-                          one.n == 0 ? "an empty label%.0s"
-                                     : "label %s is not in the list of labels",
-                          ferry_i_ids_at(*seen, ferry_i_ids_count(*seen) - 1));
+            const int64_t k = decode(s, seen, one, &added);
+            if (one.n == 0)
+                bad_at(s, from->path, ferry_i_line_of(from->s, one.s), "an empty label");
+            if (added && h->labels)
+                bad_at(s, from->path, ferry_i_line_of(from->s, one.s),
+                       "label %s is not in the list of labels", ferry_i_ids_at(seen, k));
         }
     }
-    if (!h->labels) FERRY_TRY(ferry_i_names_sorted(ctx, *seen, names, order));
-done:
-    return st;
+    return seen;
 }
 
-/* Sets as n x m of 0 and 1. An empty list is the empty set, "?" (s NULL) an unknown one. */
-static ferry_status as_sets(ferry_ctx *ctx, const ferry_input *in,
-                            const ferry_svm_header *h, int64_t n, const ferry_span *text,
-                            ferry_labels **out)
+/* Sets as n x m of 0 and 1. An empty list is the empty set, "?" (s NULL) an unknown one. Labels are in the
+ * header's order, else sorted. */
+static void as_sets(scope *s, const source *from, const svm_header *h, int64_t n,
+                    const ferry_span *text, ferry_labels **out)
 {
-    ferry_status st = FERRY_OK;
-    ferry_ids *seen = NULL, *names = NULL;
-    int32_t *order = NULL;
+    ferry_ids *seen = labels_seen(s, from, h, n, text);
+    const int32_t *order = NULL;
+    const ferry_ids *names = h->labels ? h->labels : sorted_names(s, seen, &order);
+    const int64_t m = ferry_i_ids_count(seen);
     ferry_span one;
 
-    FERRY_TRY(set_names(ctx, in, h, n, text, &seen, &names, &order));
-    FERRY_TRY(ferry_i_labels_new(ctx, FERRY_LABEL_SET, n, names ? names : seen, out));
-    const int64_t m = ferry_i_ids_count(seen);
+    if (m == 0) return; /* nothing but ? and empty lists */
+    scope_check(s, ferry_i_labels_new(scope_ctx(s), FERRY_LABEL_SET, n, names, out));
     for (int64_t i = 0; i < n; i++) {
         ferry_span list = text[i];
         (*out)->known[i] = list.s != NULL;
         while (list.s && next_label(&list, &one)) {
-            const int64_t k = ferry_i_decode(seen, one.s, one.n, NULL);
-            FERRY_HAVE(ctx, k >= 0);
+            const int64_t k = decode(s, seen, one, NULL);
             (*out)->on[i * m + (order ? order[k] : k)] = 1;
         }
     }
-done:
-    ferry_i_ids_free(seen);
-    ferry_i_ids_free(names);
-    ferry_i_free(order);
-    return st;
 }
 
-/* Names that are coded have to be decoded before they become classes. */
-static ferry_status decode_texts(ferry_ctx *ctx, int64_t n, ferry_span *text,
-                                 ferry_ids *names)
+/* Classes go through ferry_i_labels_of_texts(), as in all text
+ * formats. Texts without % stay where they are, in the input; the others get their decoded form in `names`. */
+static void as_classes(scope *s, int64_t n, const ferry_span *from, ferry_labels **out)
 {
-    /* Texts without % stay where they are, in the input. The others get their decoded form
-     * in names, which the caller keeps until the labels are made. */
+    const int64_t mark = scope_mark(s);
+    ferry_span *text = COPY(s, from, n);
+    ferry_ids *names = new_ids(s);
+
     for (int pass = 0; pass < 2; pass++) { /* ids may move while they are added */
         for (int64_t i = 0; i < n; i++) {
             if (!text[i].s || !memchr(text[i].s, '%', (size_t)text[i].n)) continue;
-            const int64_t k = ferry_i_decode(names, text[i].s, text[i].n, NULL);
-            if (k < 0) return ferry_i_nomem(ctx);
+            const int64_t k = decode(s, names, text[i], NULL);
             if (pass == 0) continue;
             text[i].s = ferry_i_ids_at(names, k);
             text[i].n = (int64_t)strlen(text[i].s);
         }
     }
-    return FERRY_OK;
+    scope_check(s, ferry_i_labels_of_texts(scope_ctx(s), n, text, out));
+    scope_release(s, mark);
 }
 
 /* Sets or classes: what the lines look like decides, not an option, so a file reads the
- * same for everybody. Classes go through ferry_i_labels_of_texts(), as in all text
- * formats. */
-ferry_status ferry_i_svm_labels(ferry_ctx *ctx, const ferry_input *in,
-                                const ferry_svm_header *h, int64_t n,
-                                const ferry_span *text, int64_t several, int64_t labelled,
-                                ferry_labels **out)
+ * same for everybody. Sets when the header says so, when a line has several labels, or when some lines have
+ * none at all: an empty label is the empty set, since a missing class is written "?". */
+void svm_labels(scope *s, const source *from, const svm_header *h, const records *r,
+                const ferry_span *text, ferry_labels **out)
 {
-    ferry_status st = FERRY_OK;
-    ferry_span *copy = NULL;
-    ferry_ids *names = NULL;
+    int64_t several = 0, labelled = 0;
 
-    *out = NULL;
-    /* Sets when the header says so, when a line has several labels, or when some lines have
-     * none at all: an empty label is the empty set, since a missing class is written
-     * "?". */
-    if (h->labels || several > 0 || (labelled > 0 && labelled < n)) {
-        FERRY_TRY(as_sets(ctx, in, h, n, text, out));
-        if (ferry_i_labels_m(*out) == 0) { /* nothing but ? and empty lists */
-            ferry_i_labels_free(*out);
-            *out = NULL;
-        }
-    } else if (labelled > 0) {
-        names = ferry_i_ids_new();
-        FERRY_NEW(ctx, copy, n);
-        FERRY_HAVE(ctx, names);
-        memcpy(copy, text, (size_t)n * sizeof *copy);
-        FERRY_TRY(decode_texts(ctx, n, copy, names));
-        FERRY_TRY(ferry_i_labels_of_texts(ctx, n, copy, out));
+    for (int64_t k = 0; k < r->pieces; k++) {
+        several += r->piece[k].several;
+        labelled += r->piece[k].labelled;
     }
-done:
-    ferry_i_free(copy);
-    ferry_i_ids_free(names);
-    return st;
+    if (h->labels || several > 0 || (labelled > 0 && labelled < r->rows))
+        as_sets(s, from, h, r->rows, text, out);
+    else if (labelled > 0)
+        as_classes(s, r->rows, text, out);
 }
 
 /* ---- writing ---- */
@@ -239,21 +200,20 @@ static void add_real(ferry_text *t, double x)
     ferry_i_text_addn(t, buf, ferry_i_format_real(buf, x));
 }
 
-/* The label of instance i. A whole number to predict gets a point, which tells it from a
- * class. */
+/* The label of instance i. A number as it was written, so that it is the same class to whom it
+ * is one. */
 static void add_label(ferry_text *t, const ferry_labels *l, int64_t i)
 {
+    char number[32];
+
     if (!l) return;
     if (!ferry_i_labels_has(l, i)) {
         ferry_i_text_add(t, "?");
         return;
     }
     if (l->kind == FERRY_LABEL_CLASS) ferry_i_code(t, ferry_i_ids_at(l->names, l->cls[i]));
-    if (l->kind == FERRY_LABEL_NUMBER) {
-        const int64_t from = t->len;
-        add_real(t, l->num[i]);
-        if (!t->failed && !strpbrk(t->s + from, ".e")) ferry_i_text_add(t, ".0");
-    }
+    if (l->kind == FERRY_LABEL_NUMBER)
+        ferry_i_text_add(t, ferry_i_labels_number(l, i, number));
     const int64_t m = l->kind == FERRY_LABEL_SET ? ferry_i_ids_count(l->names) : 0;
     bool first = true;
     for (int64_t k = 0; k < m; k++) {
@@ -295,8 +255,8 @@ static int64_t last_used(const ferry_matrix *x)
     return last;
 }
 
-/* The number of columns is told by the names if there are any; else a line says it, but
- * only where the largest index in the file would tell it wrong. */
+/* The names give the number of columns if there are any; else a line does, but
+ * only where the largest index in the file would give it wrong. */
 static void add_head(ferry_text *t, const ferry_data *d)
 {
     if (d->features)

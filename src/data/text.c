@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "data/formats.h"
-#include "data/lines.h"
 #include "data/text.h"
 
 /* Choices of the option documents, in its order. */
@@ -19,51 +18,48 @@ enum { AUTO, LINES, FILES };
 
 /* A text being read. */
 typedef struct reading {
-    const char *path;
-    const ferry_read_settings *s;
+    scope *s;
+    const source *from;
+    const ferry_read_settings *set;
     ferry_documents *docs;
-    ferry_file_choices files;
+    counting counts;
+    file_choices files;
     ferry_span class; /* that the option files gives to what is being read, or NULL */
-    ferry_text id;    /* scratch */
 } reading;
 
-/* Counts the words of s and notes the class (s NULL or "": none). Ids are the caller's:
+/* Counts the words of a text and keeps the class (s NULL or "": none). Ids are the caller's:
  * files, lines and numbered lines each make them their own way. */
-static ferry_status add_document(ferry_ctx *ctx, reading *d, const char *s, int64_t n,
-                                 const ferry_span *class)
+static void add_document(reading *d, const char *text, int64_t n, const ferry_span *class)
 {
     ferry_documents *docs = d->docs;
-    const int64_t at = docs->counts.docs;
+    const int64_t at = docs->counts.docs, mark = scope_mark(d->s);
     int64_t c = -1;
 
-    FERRY_PASS(ferry_i_counts_add(ctx, &docs->counts, s, n));
+    counts_add(&d->counts, text, n);
     if (class->s && class->n > 0) {
-        c = ferry_i_ids_addn(docs->classes, class->s, class->n, NULL);
-        if (c < 0) return ferry_i_nomem(ctx);
+        c = add_id(d->s, docs->classes, class->s, class->n, NULL);
         docs->any_class = true;
     }
-    if (!FERRY_GROW(docs->cls, at, docs->cap)) return ferry_i_nomem(ctx);
+    if (!FERRY_GROW(docs->cls, at, docs->cap)) have(d->s, NULL);
     docs->cls[at] = c;
-    return FERRY_OK;
+    scope_release(d->s, mark);
 }
 
 /* ---- files ---- */
 
 /* A whole file is a document. The last folder of its name is its class, as 20 Newsgroups
  * and many others are laid out, unless the option files gives one or label = none. */
-static ferry_status one_file(ferry_ctx *ctx, void *arg, const char *name, const char *bytes,
-                             int64_t n)
+static void one_file(reading *d, const char *name, const char *bytes, int64_t n)
 {
-    reading *d = arg;
     const char *end = strrchr(name, '/'), *from = end;
     ferry_span class = d->class;
 
     while (from && from > name && from[-1] != '/')
         from--;
-    if (end && !class.s && strcmp(d->s->label, "none") != 0)
+    if (end && !class.s && strcmp(d->set->label, "none") != 0)
         class = (ferry_span){from, end - from};
-    if (ferry_i_ids_add(d->docs->ids, name, NULL) < 0) return ferry_i_nomem(ctx);
-    return add_document(ctx, d, bytes, n, &class);
+    (void)add_id(d->s, d->docs->ids, name, (int64_t)strlen(name), NULL);
+    add_document(d, bytes, n, &class);
 }
 
 /* ---- lines ---- */
@@ -74,7 +70,7 @@ typedef struct columns {
     int64_t id, class;
 } columns;
 
-/* The options id and label of text: -1 nothing said, 0 none, 1 or 2 the column, -2
+/* The options id and label of text: -1 not given, 0 none, 1 or 2 the column, -2
  * nonsense. */
 static int64_t column_named(const char *name)
 {
@@ -90,17 +86,15 @@ static bool is_tag(const char *s, const char *e)
 }
 
 /* Look at all lines: how many tags stand in front of each, and whether the first differ. */
-static ferry_status look(ferry_ctx *ctx, const ferry_utf8 *u, int64_t *tags, bool *distinct)
+static int64_t look(scope *s, const source *from, bool *distinct)
 {
-    ferry_status st = FERRY_OK;
-    ferry_ids *firsts = ferry_i_ids_new();
-
-    FERRY_HAVE(ctx, firsts);
+    ferry_ids *firsts = new_ids(s);
     /* the fewest tags that any line has: a column must be there on all of them */
-    *tags = 2;
+    int64_t tags = 2;
+
     *distinct = true;
-    for (ferry_lines l = ferry_i_lines(u->s, u->n);
-         *tags > 0 && ferry_i_full_line(&l, "");) {
+    for (ferry_lines l = ferry_i_lines(from->s, from->end - from->s);
+         tags > 0 && ferry_i_full_line(&l, "");) {
         const char *tab = memchr(l.s, '\t', (size_t)(l.e - l.s)), *next = NULL;
         int64_t found = 0;
         bool added = false;
@@ -108,55 +102,48 @@ static ferry_status look(ferry_ctx *ctx, const ferry_utf8 *u, int64_t *tags, boo
             found = 1;
             next = memchr(tab + 1, '\t', (size_t)(l.e - tab - 1));
             if (next && is_tag(tab + 1, next)) found = 2;
-            FERRY_HAVE(ctx, ferry_i_ids_addn(firsts, l.s, tab - l.s, &added) >= 0);
+            (void)add_id(s, firsts, l.s, tab - l.s, &added);
             *distinct = *distinct && added;
         }
-        if (found < *tags) *tags = found;
+        if (found < tags) tags = found;
     }
-    /* one line alone tells nothing: its tag is as likely a class */
+    /* one line alone shows nothing: its tag is as likely a class */
     *distinct = *distinct && ferry_i_ids_count(firsts) > 1;
-done:
-    ferry_i_ids_free(firsts);
-    return st;
+    return tags;
 }
 
-/* What was said wins. If nothing was, tags that all differ are ids, tags that repeat are
+/* What was given wins. If nothing was, tags that all differ are ids, tags that repeat are
  * classes; a second tag behind ids is the class. */
-static ferry_status find_columns(ferry_ctx *ctx, const char *path, const ferry_utf8 *u,
-                                 const ferry_read_settings *s, columns *c)
+static columns find_columns(scope *s, const source *from)
 {
-    ferry_status st = FERRY_OK;
-    int64_t tags = 0;
+    const ferry_read_settings *set = from->set;
+    columns c = {column_named(set->id), column_named(set->label)};
     bool distinct = false;
 
-    c->id = column_named(s->id);
-    c->class = column_named(s->label);
-    FERRY_NEED(ctx, c->id > -2 && c->class > -2, FERRY_EINVAL,
-               "%s: id = \"%s\", label = \"%s\": expected first, 1, 2 or none for text",
-               path, s->id, s->label);
-    FERRY_NEED(ctx, c->id <= 0 || c->id != c->class, FERRY_EINVAL,
-               "%s: column %lld cannot be both id and label", path, (long long)c->id);
-    if (c->id >= 0 && c->class >= 0) goto done;
-    if (c->id > 0 || c->class > 0) { /* one was said: the other is not guessed */
-        if (c->id < 0) c->id = 0;
-        if (c->class < 0) c->class = 0;
-        goto done;
-    }
-    FERRY_TRY(look(ctx, u, &tags, &distinct));
-    const bool ids = tags > 0 && distinct && c->id < 0;
-    c->id = ids ? 1 : 0;
-    if (c->class < 0) c->class = ids ? (tags > 1 ? 2 : 0) : tags > 0 && !distinct ? 1 : 0;
-done:
-    return st;
+    if (c.id == -2 || c.class == -2)
+        scope_fail(s, FERRY_EINVAL,
+                   "%s: id = \"%s\", label = \"%s\": expected first, 1, 2 or none for text",
+                   from->path, set->id, set->label);
+    if (c.id > 0 && c.id == c.class)
+        scope_fail(s, FERRY_EINVAL, "%s: column %lld cannot be both id and label",
+                   from->path, (long long)c.id);
+    if (c.id >= 0 && c.class >= 0) return c;
+    /* one was given: the other is not guessed */
+    if (c.id > 0) return (columns){c.id, 0};
+    if (c.class > 0) return (columns){0, c.class};
+    const int64_t tags = look(s, from, &distinct);
+    const bool ids = tags > 0 && distinct && c.id < 0;
+    if (c.class < 0) c.class = ids ? (tags > 1 ? 2 : 0) : tags > 0 && !distinct ? 1 : 0;
+    c.id = ids ? 1 : 0;
+    return c;
 }
 
 /* Tags in front go to the id and the class, the rest is the text. `member`: the file of a
  * tree that the line is in, or NULL; a line of it without an id is called MEMBER:LINE, so
  * that ids stay unique over all files. */
-static ferry_status one_line(ferry_ctx *ctx, reading *d, const char *path,
-                             const char *member, const ferry_lines *l, const columns *c)
+static void one_line(reading *d, const char *path, const char *member, const ferry_lines *l,
+                     const columns *c)
 {
-    ferry_status st = FERRY_OK;
     const int64_t tags = c->id > c->class ? c->id : c->class;
     const char *s = l->s;
     ferry_span class = d->class;
@@ -165,134 +152,132 @@ static ferry_status one_line(ferry_ctx *ctx, reading *d, const char *path,
 
     for (int64_t i = 1; i <= tags; i++) {
         const char *tab = memchr(s, '\t', (size_t)(l->e - s));
-        FERRY_NEED_AT(ctx, tab, path, l->line, "expected %lld tab%s before the text",
-                      (long long)tags, tags > 1 ? "s" : "");
+        if (!tab)
+            bad_at(d->s, path, l->line, "expected %lld tab%s before the text",
+                   (long long)tags, tags > 1 ? "s" : "");
         if (i == c->class && !class.s) class = (ferry_span){s, tab - s};
         if (i == c->id) {
-            FERRY_HAVE(ctx, ferry_i_ids_addn(ids, s, tab - s, &added) >= 0);
-            FERRY_NEED_AT(ctx, added, path, l->line, "id \"%.*s\" repeats",
-                          (int)(tab - s < 40 ? tab - s : 40), s);
+            (void)add_id(d->s, ids, s, tab - s, &added);
+            if (!added)
+                bad_at(d->s, path, l->line, "id \"%.*s\" repeats",
+                       (int)(tab - s < 40 ? tab - s : 40), s);
         }
         s = tab + 1;
     }
     if (member && c->id == 0) {
-        d->id.len = 0;
-        ferry_i_text_addf(&d->id, "%s:%lld", member, (long long)l->line);
-        FERRY_HAVE(ctx, !d->id.failed && ferry_i_ids_add(ids, d->id.s, NULL) >= 0);
+        char *id = scope_text(d->s, "%s:%lld", member, (long long)l->line);
+        (void)add_id(d->s, ids, id, (int64_t)strlen(id), NULL);
+        scope_drop(d->s, id);
     }
-    FERRY_TRY(add_document(ctx, d, s, l->e - s, &class));
-done:
-    return st;
+    add_document(d, s, l->e - s, &class);
 }
 
 /* All lines of one file. Blanks at the end of the file are cut first: the newline that ends
  * the last line is not an empty document behind it. */
-static ferry_status read_lines(ferry_ctx *ctx, reading *d, const ferry_input *in,
-                               const char *member)
+static void read_lines(reading *d, source file, const char *member)
 {
-    ferry_status st = FERRY_OK;
-    ferry_utf8 u = {0};
-    columns c = {0};
-    int64_t n = 0;
-
-    FERRY_TRY(ferry_i_check_text(ctx, in));
-    FERRY_TRY(ferry_i_utf8_open(ctx, in->data, in->size, &u));
-    FERRY_TRY(find_columns(ctx, in->path, &u, d->s, &c));
-    for (n = u.n; n > 0 && strchr(" \t\r\n", u.s[n - 1]); n--)
-        ;
-    /* Where the line is all there is to tell a document by, a blank one is a document
+    open_text(d->s, OPEN_TEXT | OPEN_UTF8, &file);
+    const columns c = find_columns(d->s, &file);
+    const char *end = file.end;
+    while (end > file.s && strchr(" \t\r\n", end[-1]))
+        end--;
+    /* Where the line is all there is to know a document by, a blank one is a document
      * without words: the numbers of those behind it must not change. */
-    ferry_lines l = ferry_i_lines(u.s, n);
+    ferry_lines l = ferry_i_lines(file.s, end - file.s);
     while (c.id == 0 && c.class == 0 ? ferry_i_any_line(&l) : ferry_i_full_line(&l, ""))
-        FERRY_TRY(one_line(ctx, d, in->path, member, &l, &c));
+        one_line(d, file.path, member, &l, &c);
     /* no ids at all: rows are called by their numbers */
     if (c.id == 0 && !member) {
         ferry_i_ids_free(d->docs->ids);
         d->docs->ids = NULL;
     }
-done:
-    ferry_i_utf8_close(&u);
-    return st;
 }
 
 /* ---- trees ---- */
 
-/* A file of a folder or archive, if it is wanted: one document, or one a line. */
+/* A file of a tree as it comes. */
+typedef struct member {
+    reading *d;
+    const char *name, *bytes;
+    int64_t n;
+} member;
+
+/* One document, or one a line. */
+static void read_member(scope *s, void *arg)
+{
+    const member *m = arg;
+    reading *d = m->d;
+    const int64_t mark = scope_mark(s);
+
+    if (d->set->documents != LINES) {
+        one_file(d, m->name, m->bytes, m->n);
+        return;
+    }
+    const ferry_input in = {.data = m->bytes,
+                            .size = m->n,
+                            .path = scope_text(s, "%s#%s", d->from->path, m->name)};
+    source file = *d->from;
+    file.in = &in;
+    file.path = in.path;
+    read_lines(d, file, m->name);
+    scope_release(s, mark);
+}
+
+/* A file of a folder or archive, if it is wanted. */
 static ferry_status one_member(ferry_ctx *ctx, void *arg, const char *name,
                                const char *bytes, int64_t n)
 {
-    ferry_status st = FERRY_OK;
     reading *d = arg;
-    ferry_input in = {.data = bytes, .size = n};
-    const ferry_file_choice *choice = ferry_i_choices_find(&d->files, name);
+    member m = {d, name, bytes, n};
+    const file_choice *choice = choices_find(&d->files, name);
 
-    if (d->files.n > 0 && !choice) goto done;
+    (void)ctx;
+    if (d->files.n > 0 && !choice) return FERRY_OK;
     /* label: none holds for the classes that files: names as well */
-    d->class = choice && strcmp(d->s->label, "none") != 0 ? choice->class : (ferry_span)
+    d->class = choice && strcmp(d->set->label, "none") != 0 ? choice->class : (ferry_span)
     {
-        0
+        NULL, 0
     };
-    if (d->s->documents != LINES) {
-        FERRY_TRY(one_file(ctx, d, name, bytes, n));
-        goto done;
-    }
-    FERRY_HAVE(ctx, in.path = ferry_i_sprintf("%s#%s", d->path, name));
-    FERRY_TRY(read_lines(ctx, d, &in, name));
-done:
-    ferry_i_free(in.path);
-    return st;
+    return scope_try(d->s, NULL, read_member, &m);
 }
 
 /* Members come in the order of their names, so that a folder and an archive of it give the
  * same rows. A pattern that fits nothing is an error: it is most likely misspelt. */
-static ferry_status read_tree(ferry_ctx *ctx, reading *d, const ferry_input *in)
+static void read_tree(reading *d)
 {
-    if (!d->s->like) /* new documents are all wanted */
-        FERRY_PASS(ferry_i_choices_open(ctx, in->path, d->s->files, &d->files));
-    FERRY_PASS(ferry_i_each_member(ctx, in->path, one_member, d));
-    return ferry_i_choices_check(ctx, in->path, &d->files);
+    const char *path = d->from->path;
+
+    if (!d->set->like) /* new documents are all wanted */
+        choices_open(d->s, path, d->set->files, &d->files);
+    scope_check(d->s, ferry_i_each_member(scope_ctx(d->s), path, one_member, d));
+    choices_check(d->s, path, &d->files);
 }
 
 /* ---- the format ---- */
 
-/* in->data NULL means a folder or archive. With s->raw the counts stay in data->documents:
+/* Without bytes it is a folder or archive. With set->raw the counts stay in data->documents:
  * several domains are then weighed together by ferry_i_text_weigh(). */
-static ferry_status read_text(ferry_ctx *ctx, const ferry_input *in, const char *member,
-                              const ferry_read_settings *s, ferry_data_kind as,
-                              ferry_data **out)
+static void text_records(scope *s, const source *from, ferry_data *data)
 {
-    ferry_status st = FERRY_OK;
-    reading d = {.path = in->path, .s = s};
-    ferry_ids *stop = NULL;
-    ferry_data *data = ferry_i_data_new("text", in->path, FERRY_DATA_VIEW);
+    const ferry_read_settings *set = from->set;
+    const ferry_input *in = from->in;
+    reading d = {.s = s, .from = from, .set = set};
 
-    (void)member, (void)as;
-    *out = NULL;
-    FERRY_HAVE(ctx, data);
-    d.docs = data->documents = ferry_i_documents_new();
-    FERRY_HAVE(ctx, d.docs);
-    FERRY_TRY(ferry_i_stop_words(ctx, s->stop_words, s->lower, &stop));
-    FERRY_TRY(ferry_i_counts_open(ctx, s, stop, &d.docs->counts));
-    FERRY_NEED(ctx, !in->data || !s->files[0] || s->like, FERRY_EINVAL,
-               "%s: files = \"%s\" wants a folder or archive, not one file", in->path,
-               s->files);
+    d.docs = data->documents = have(s, ferry_i_documents_new());
+    counts_open(s, set, stop_words(s, set->stop_words, set->lower), &d.docs->counts,
+                &d.counts);
+    if (in->data && set->files[0] && !set->like)
+        scope_fail(s, FERRY_EINVAL,
+                   "%s: files = \"%s\" wants a folder or archive, not one file", from->path,
+                   set->files);
     /* a tree, one file as one document, or one file by lines */
     if (!in->data)
-        FERRY_TRY(read_tree(ctx, &d, in));
-    else if (s->documents == FILES)
-        FERRY_TRY(one_file(ctx, &d, in->path, in->data, in->size));
+        read_tree(&d);
+    else if (set->documents == FILES)
+        one_file(&d, from->path, in->data, in->size);
     else
-        FERRY_TRY(read_lines(ctx, &d, in, NULL));
-    d.docs->counts.s = NULL; /* both are lent */
-    d.docs->counts.stop = NULL;
-    if (!s->raw) FERRY_TRY(ferry_i_text_views(ctx, ctx->seed, 1, &data, s));
-    FERRY_MOVE(*out, data);
-done:
-    ferry_data_free(data);
-    ferry_i_free(d.files.entry);
-    ferry_i_text_free(&d.id);
-    ferry_i_ids_free(stop);
-    return st;
+        read_lines(&d, *from, NULL);
+    if (!set->raw) text_views(s, scope_ctx(s)->seed, 1, &data, set);
 }
 
 /* Mostly letters and blanks, with several words a line. */
@@ -343,6 +328,6 @@ const ferry_format ferry_i_format_text = {
                "min_len min_df max_df stop_words weight norm mail_headers "
                "part max_empty",
     .sniff = sniff_text,
-    .read = read_text,
+    .records = text_records,
     .sniff_tree = sniff_tree,
 };

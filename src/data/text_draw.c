@@ -35,14 +35,11 @@ static mark mark_of(const ferry_counts *c, int64_t i)
 
 /* Of documents with the same words the first stays, also across pieces. Documents without
  * words are left alone. */
-static ferry_status drop_duplicates(ferry_ctx *ctx, int64_t n, ferry_data *const *data,
-                                    ferry_drawn *d)
+static void drop_duplicates(scope *s, int64_t n, ferry_data *const *data, ferry_drawn *d)
 {
-    ferry_status st = FERRY_OK;
-    ferry_ids *seen = ferry_i_ids_new();
+    ferry_ids *seen = new_ids(s);
     char text[40];
 
-    FERRY_HAVE(ctx, seen);
     for (int64_t p = 0; p < n; p++) {
         const ferry_counts *c = &data[p]->documents->counts;
         int64_t kept = 0;
@@ -51,20 +48,18 @@ static ferry_status drop_duplicates(ferry_ctx *ctx, int64_t n, ferry_data *const
             bool added = true;
             if (c->start[i] < c->start[i + 1]) {
                 const mark m = mark_of(c, i);
-                (void)snprintf(text, sizeof text, "%llx %llx", (unsigned long long)m.a,
-                               (unsigned long long)m.b);
-                FERRY_HAVE(ctx, ferry_i_ids_add(seen, text, &added) >= 0);
+                const int len = snprintf(text, sizeof text, "%llx %llx",
+                                         (unsigned long long)m.a, (unsigned long long)m.b);
+                (void)add_id(s, seen, text, len, &added);
             }
             if (added) d[p].rows[kept++] = i;
         }
         if (kept < d[p].n)
-            ferry_i_log(ctx, FERRY_INFO, "%s: %lld of %lld documents are duplicates",
-                        data[p]->path, (long long)(d[p].n - kept), (long long)d[p].n);
+            ferry_i_log(scope_ctx(s), FERRY_INFO,
+                        "%s: %lld of %lld documents are duplicates", data[p]->path,
+                        (long long)(d[p].n - kept), (long long)d[p].n);
         d[p].n = kept;
     }
-done:
-    ferry_i_ids_free(seen);
-    return st;
 }
 
 /* ---- sample ---- */
@@ -78,13 +73,11 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Of the rows of class cls (-1: of all rows) let `most` stay, drawn by rng. */
-static ferry_status draw(ferry_ctx *ctx, const ferry_documents *docs, int64_t cls,
-                         int64_t most, ferry_rng *rng, ferry_drawn *d)
+static void draw(scope *s, const ferry_documents *docs, int64_t cls, int64_t most,
+                 ferry_rng *rng, ferry_drawn *d)
 {
-    ferry_status st = FERRY_OK;
-    int64_t *pick = ferry_i_calloc(d->n, sizeof *pick), n = 0, kept = 0;
+    int64_t *pick = NEW(s, int64_t, d->n), n = 0, kept = 0;
 
-    FERRY_HAVE(ctx, pick);
     for (int64_t r = 0; r < d->n; r++)
         if (cls < 0 || docs->cls[d->rows[r]] == cls)
             pick[n++] = d->rows[r];
@@ -96,46 +89,39 @@ static ferry_status draw(ferry_ctx *ctx, const ferry_documents *docs, int64_t cl
         d->rows[kept++] = pick[r];
     d->n = kept;
     if (kept > 1) qsort(d->rows, (size_t)kept, sizeof *d->rows, by_number);
-done:
-    ferry_i_free(pick);
-    return st;
+    scope_drop(s, pick);
 }
 
 /* N, or CLASS=N,CLASS=N. */
-static ferry_status sample(ferry_ctx *ctx, const ferry_data *data, const char *spec,
-                           ferry_rng *rng, ferry_drawn *d)
+static void sample(scope *s, const ferry_data *data, const char *spec, ferry_rng *rng,
+                   ferry_drawn *d)
 {
-    ferry_status st = FERRY_OK;
     const ferry_documents *docs = data->documents;
 
-    for (const char *s = spec, *e = NULL; *s; s = *e ? e + 1 : e) {
-        e = strchr(s, ',');
-        if (!e) e = s + strlen(s);
-        const char *eq = memchr(s, '=', (size_t)(e - s)), *from = eq ? eq + 1 : s;
+    for (const char *at = spec, *e = NULL; *at; at = *e ? e + 1 : e) {
+        e = strchr(at, ',');
+        if (!e) e = at + strlen(at);
+        const char *eq = memchr(at, '=', (size_t)(e - at)), *from = eq ? eq + 1 : at;
         int64_t most = 0, cls = -1;
-        FERRY_NEED(ctx,
-                   ferry_i_parse_int(from, e, &most) == e && most > 0 &&
-                       (eq || (s == spec && *e == 0)),
-                   FERRY_EINVAL, "%s: sample = \"%s\": expected N or CLASS=N,CLASS=N",
-                   data->path, spec);
-        if (eq) cls = ferry_i_ids_findn(docs->classes, s, eq - s);
-        FERRY_NEED(ctx, !eq || cls >= 0, FERRY_EDATA,
-                   "%s: sample: no document has the class '%.*s'", data->path,
-                   (int)(eq ? eq - s : 0), s);
-        FERRY_TRY(draw(ctx, docs, cls, most, rng, d));
+        if (ferry_i_parse_int(from, e, &most) != e || most <= 0 ||
+            (!eq && (at != spec || *e != 0)))
+            scope_fail(s, FERRY_EINVAL,
+                       "%s: sample = \"%s\": expected N or CLASS=N,CLASS=N", data->path,
+                       spec);
+        if (eq) cls = ferry_i_ids_findn(docs->classes, at, eq - at);
+        if (eq && cls < 0)
+            bad_at(s, data->path, 0, "sample: no document has the class '%.*s'",
+                   (int)(eq - at), at);
+        draw(s, docs, cls, most, rng, d);
     }
-done:
-    return st;
 }
 
 /* A stream for each piece, so that a sample of one does not change with the size of
  * another. */
-ferry_status ferry_i_text_draw(ferry_ctx *ctx, uint64_t seed, int64_t n,
-                               ferry_data *const *data, const ferry_read_settings *s,
-                               ferry_drawn *out)
+void text_draw(scope *s, uint64_t seed, int64_t n, ferry_data *const *data,
+               const ferry_read_settings *set, ferry_drawn *out)
 {
-    ferry_status st = FERRY_OK;
-    ferry_ctx seeded = *ctx; /* for its streams only */
+    ferry_ctx seeded = *scope_ctx(s); /* for its streams only */
     ferry_rng rng;
     char use[40];
 
@@ -143,47 +129,43 @@ ferry_status ferry_i_text_draw(ferry_ctx *ctx, uint64_t seed, int64_t n,
     seeded.repeat = 0;
     for (int64_t p = 0; p < n; p++) {
         const int64_t docs = data[p]->documents->counts.docs;
-        FERRY_NEW(ctx, out[p].rows, docs);
+        out[p].rows = NEW(s, int64_t, docs);
         for (out[p].n = 0; out[p].n < docs; out[p].n++)
             out[p].rows[out[p].n] = out[p].n;
     }
-    if (s[0].like) goto done; /* new documents are all wanted */
-    if (s[0].duplicates) FERRY_TRY(drop_duplicates(ctx, n, data, out));
+    if (set[0].like) return; /* new documents are all wanted */
+    if (set[0].duplicates) drop_duplicates(s, n, data, out);
     for (int64_t p = 0; p < n; p++) {
         (void)snprintf(use, sizeof use, "text sample %lld", (long long)p);
         ferry_i_rng_for(&seeded, &rng, use);
-        FERRY_TRY(sample(ctx, data[p], s[p].sample, &rng, &out[p]));
+        sample(s, data[p], set[p].sample, &rng, &out[p]);
     }
-done:
-    return st;
 }
 
 /* ---- part ---- */
 
 /* "1+3/4" sets the bits 0 and 2 of *in and *of to 4. */
-ferry_status ferry_i_text_part(ferry_ctx *ctx, const char *path, const char *part,
-                               uint64_t *in, int64_t *of)
+void text_part(scope *s, const char *path, const char *part, uint64_t *in, int64_t *of)
 {
-    ferry_status st = FERRY_OK;
-    const char *end = part + strlen(part), *slash = strchr(part, '/'), *s = part;
+    const char *end = part + strlen(part), *slash = strchr(part, '/'), *at = part;
     bool good =
         slash && ferry_i_parse_int(slash + 1, end, of) == end && *of >= 1 && *of <= 64;
 
     *in = 0;
     if (!part[0]) {
         *in = *of = 1;
-        return FERRY_OK;
+        return;
     }
-    while (good && s) {
+    while (good && at) {
         int64_t p = 0;
-        s = ferry_i_parse_int(s, slash, &p);
-        good = s && (s == slash || *s == '+') && p >= 1 && p <= *of;
+        at = ferry_i_parse_int(at, slash, &p);
+        good = at && (at == slash || *at == '+') && p >= 1 && p <= *of;
         if (good) *in |= (uint64_t)1 << (p - 1);
-        s = good && s < slash ? s + 1 : NULL;
+        at = good && at < slash ? at + 1 : NULL;
     }
-    FERRY_NEED(ctx, good && *in, FERRY_EINVAL,
-               "%s: part = \"%s\": expected such as 1/2 (the first of two parts) or 1+2/3",
-               path, part);
-done:
-    return st;
+    if (!good || !*in)
+        scope_fail(
+            s, FERRY_EINVAL,
+            "%s: part = \"%s\": expected such as 1/2 (the first of two parts) or 1+2/3",
+            path, part);
 }

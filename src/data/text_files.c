@@ -8,28 +8,26 @@
 #include "data/text.h"
 
 /* Entries between commas; their texts point into `files`. An "=" parts class and name. */
-ferry_status ferry_i_choices_open(ferry_ctx *ctx, const char *path, const char *files,
-                                  ferry_file_choices *c)
+void choices_open(scope *s, const char *path, const char *files, file_choices *c)
 {
-    ferry_status st = FERRY_OK;
+    const char *e = NULL;
 
-    for (const char *s = files, *e = NULL; *s; s = *e ? e + 1 : e) {
-        e = strchr(s, ',');
-        if (!e) e = s + strlen(s);
-        ferry_file_choice f = {{NULL, 0}, {s, e - s}, 0};
-        const char *eq = memchr(s, '=', (size_t)(e - s));
+    c->entry = NEW(s, file_choice, (int64_t)strlen(files));
+    for (const char *at = files; *at; at = *e ? e + 1 : e) {
+        e = strchr(at, ',');
+        if (!e) e = at + strlen(at);
+        file_choice *f = &c->entry[c->n++];
+        f->pattern = (ferry_span){at, e - at};
+        const char *eq = memchr(at, '=', (size_t)(e - at));
         if (eq) {
-            f.class = (ferry_span){s, eq - s};
-            f.pattern = (ferry_span){eq + 1, e - eq - 1};
+            f->class = (ferry_span){at, eq - at};
+            f->pattern = (ferry_span){eq + 1, e - eq - 1};
         }
-        FERRY_NEED(ctx, f.pattern.n > 0 && (!eq || f.class.n > 0), FERRY_EINVAL,
-                   "%s: files = \"%s\": expected NAME or CLASS=NAME between the commas",
-                   path, files);
-        FERRY_HAVE(ctx, FERRY_GROW(c->entry, c->n, c->cap));
-        c->entry[c->n++] = f;
+        if (f->pattern.n == 0 || (eq && f->class.n == 0))
+            scope_fail(s, FERRY_EINVAL,
+                       "%s: files = \"%s\": expected NAME or CLASS=NAME between the commas",
+                       path, files);
     }
-done:
-    return st;
 }
 
 /* Whether p (up to end) fits s from its begin to the end of a part of the path. */
@@ -50,7 +48,7 @@ static bool fits_here(const char *p, const char *end, const char *s)
 
 /* A fit may begin at every part of the path. All files are wanted when c has no entry,
  * which the caller looks at: NULL is the answer for that, too. */
-ferry_file_choice *ferry_i_choices_find(ferry_file_choices *c, const char *name)
+file_choice *choices_find(file_choices *c, const char *name)
 {
     for (int64_t i = 0; i < c->n; i++) {
         const ferry_span p = c->entry[i].pattern;
@@ -64,15 +62,10 @@ ferry_file_choice *ferry_i_choices_find(ferry_file_choices *c, const char *name)
 }
 
 /* Called when all members have been seen. */
-ferry_status ferry_i_choices_check(ferry_ctx *ctx, const char *path,
-                                   const ferry_file_choices *c)
+void choices_check(scope *s, const char *path, const file_choices *c)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t i = 0; i < c->n; i++)
-        FERRY_NEED(ctx, c->entry[i].found > 0, FERRY_EDATA,
-                   "%s: files: no file or folder in it is called '%.*s'", path,
+        if (c->entry[i].found == 0)
+            bad_at(s, path, 0, "files: no file or folder in it is called '%.*s'",
                    (int)c->entry[i].pattern.n, c->entry[i].pattern.s);
-done:
-    return st;
 }

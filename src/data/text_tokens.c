@@ -5,7 +5,7 @@
  * letters. The price is that dashes and quotes beyond ASCII stick to the words beside them.
  * Case is Unicode's (core/unicode.c).
  *
- * Mail: a message is headers, an empty line and a body (RFC 5322). Headers tell the class
+ * Mail: a message is headers, an empty line and a body (RFC 5322). Headers give away the class
  * by themselves (newsgroup, organisation), so a fair test strips them; the subject is
  * text. */
 #include <string.h>
@@ -34,36 +34,25 @@ static int64_t characters(const char *s, int64_t n)
 }
 
 /* Words that keep their case are handed over where they stand, without a copy. */
-ferry_status ferry_i_words(ferry_ctx *ctx, const char *s, int64_t n, bool spaces,
-                           bool lower, int64_t min_len, ferry_word_fn each, void *arg)
+void each_word(scope *s, word_rule *w, const char *text, int64_t n)
 {
-    ferry_status st = FERRY_OK;
-    char *word = NULL;
-    int64_t cap = 0;
-
     for (int64_t i = 0; i < n;) {
-        const int64_t from = i;
-        while (i < n &&
-               (spaces ? !is_blank((unsigned char)s[i]) : is_letter((unsigned char)s[i])))
+        const char *from = text + i;
+        while (i < n && (w->spaces ? !is_blank((unsigned char)text[i])
+                                   : is_letter((unsigned char)text[i])))
             i++;
-        /* no word begins here */
-        if (i == from) {
-            i++;
-            continue;
+        int64_t len = text + i - from;
+        if (len == 0) i++; /* no word begins here */
+        if (len == 0 || characters(from, len) < w->min_len) continue;
+        if (w->lower) {
+            ferry_text *to = w->buffer;
+            while (2 * len > to->cap) /* a few letters grow */
+                if (!ferry_i_grow((void **)&to->s, to->cap, &to->cap, 1)) have(s, NULL);
+            len = ferry_i_utf8_lower(from, len, to->s);
+            from = to->s;
         }
-        if (characters(s + from, i - from) < min_len) continue;
-        if (!lower) {
-            FERRY_TRY(each(ctx, arg, s + from, i - from));
-            continue;
-        }
-        /* room for ferry_i_utf8_lower(): a few letters grow */
-        while (2 * (i - from) > cap)
-            FERRY_HAVE(ctx, ferry_i_grow((void **)&word, cap, &cap, 1));
-        FERRY_TRY(each(ctx, arg, word, ferry_i_utf8_lower(s + from, i - from, word)));
+        w->each(w->arg, from, len);
     }
-done:
-    ferry_i_free(word);
-    return st;
 }
 
 /* Length of a mail header's name at s ("Subject" of "Subject: ..."), or 0. */
@@ -101,7 +90,7 @@ static void strip_lines(const char *s, int64_t n, ferry_text *t)
     ferry_i_text_addn(t, l.next, l.end - l.next);
 }
 
-/* No memory is told by t->failed, as for every growing text. */
+/* No memory shows in t->failed, as for every growing text. */
 void ferry_i_strip_mail(const char *s, int64_t n, ferry_text *t)
 {
     char *lines = NULL;

@@ -12,7 +12,7 @@
 
 #include "data/archive.h"
 
-/* By name alone: whether a .gz holds one file or a tar is not told by its first bytes. */
+/* By name alone: whether a .gz holds one file or a tar does not show in its first bytes. */
 bool ferry_i_is_archive(const char *path)
 {
     static const char *const tails[] = {".tar",  ".tar.gz", ".tgz",     ".tar.xz",

@@ -46,7 +46,7 @@ ferry_status ferry_i_too_large(ferry_ctx *ctx, const char *path, const char *wha
                         what, (double)limit / 1e6);
 }
 
-/* By content and not by name: files are renamed. bzip2 is told by the block's magic too,
+/* By content and not by name: files are renamed. bzip2 shows in the block's magic too,
  * since "BZh" alone may begin a text. */
 const char *ferry_i_packed(const char *bytes, int64_t n)
 {
@@ -111,8 +111,8 @@ static bool only_zeros(const char *s, int64_t n)
 }
 
 /* A gzip file is one or several members, one after the other (RFC 1952, 2.2): after each
- * end the rest is looked at. Z_BUF_ERROR only says that room or input ran out; whether that
- * is an error is told by what is left. */
+ * end the rest is looked at. Z_BUF_ERROR only says that space or input ran out; whether that
+ * is an error shows in what is left. */
 static ferry_status gunzip(ferry_ctx *ctx, const char *path, const char *bytes, int64_t n,
                            ferry_grown *g)
 {

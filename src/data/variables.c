@@ -269,6 +269,29 @@ static double value_at(const ferry_matrix *x, int64_t i, int64_t j)
     return 0;
 }
 
+/* From 2^53 on neighbours share a double. Labels and ids are vectors; features may be rounded. */
+ferry_status ferry_i_var_digits(ferry_ctx *ctx, ferry_var *v, bool sign,
+                                uint64_t (*at)(const void *arg, int64_t i), const void *arg)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = v->x->rows * v->x->cols;
+    bool beyond = false;
+
+    for (int64_t i = 0; (v->x->rows == 1 || v->x->cols == 1) && i < n && !beyond; i++)
+        beyond = fabs(v->x->dense[i]) >= 9007199254740992.0;
+    if (!beyond) goto done;
+    FERRY_NEW(ctx, v->text, n);
+    v->n_text = n;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t bits = at(arg, i);
+        v->text[i] = sign ? ferry_i_sprintf("%lld", (long long)bits)
+                          : ferry_i_sprintf("%llu", (unsigned long long)bits);
+        FERRY_HAVE(ctx, v->text[i]);
+    }
+done:
+    return st;
+}
+
 /* Numbers, NaN missing, as the text formats would take them: classes or numbers. */
 static ferry_status labels_from_reals(ferry_ctx *ctx, const char *where, int64_t n,
                                       const double *v, ferry_labels **out)
@@ -283,7 +306,7 @@ static ferry_status labels_from_reals(ferry_ctx *ctx, const char *where, int64_t
                    (long long)(i + 1));
         if (isnan(v[i])) continue;
         text[i].s = bytes + 32 * i;
-        text[i].n = ferry_i_format_real(bytes + 32 * i, v[i] + 0.0); /* -0 is 0 */
+        text[i].n = ferry_i_name_real(bytes + 32 * i, v[i]);
     }
     FERRY_TRY(ferry_i_labels_of_texts(ctx, n, text, out));
 done:
@@ -385,8 +408,8 @@ static ferry_status var_labels(ferry_ctx *ctx, const char *where, const ferry_va
     FERRY_NEED(ctx, n < 0 || have == n, FERRY_EDATA, "%s: %lld labels for %lld instances",
                where, (long long)have, (long long)n);
     FERRY_NEED(ctx, have > 0, FERRY_EDATA, "%s: holds no label", where);
-    if (!x) {
-        FERRY_TRY(labels_from_texts(ctx, where, v, names, out));
+    if (!x || (v->text && (row || column))) {
+        FERRY_TRY(labels_from_texts(ctx, where, v, x ? NULL : names, out));
     } else if (row || column) {
         FERRY_NEW(ctx, reals, have);
         for (int64_t i = 0; i < have; i++)
@@ -415,12 +438,9 @@ static ferry_status var_ids(ferry_ctx *ctx, const char *where, const ferry_var *
     FERRY_NEED(ctx, have == n, FERRY_EDATA, "%s: expected %lld texts, found %lld", where,
                (long long)n, (long long)have);
     for (int64_t i = 0; i < n; i++) {
-        const char *text = number;
-        if (v->x)
-            (void)ferry_i_format_real(number,
-                                      value_at(v->x, i / v->x->cols, i % v->x->cols));
-        else
-            text = v->text[i];
+        const char *text = v->text ? v->text[i] : number;
+        if (!v->text)
+            (void)ferry_i_name_real(number, value_at(v->x, i / v->x->cols, i % v->x->cols));
         FERRY_HAVE(ctx, ferry_i_ids_add(ids, text, &added) >= 0);
         FERRY_NEED(ctx, added && text[0], FERRY_EDATA, "%s: entry %lld, \"%.40s\", %s",
                    where, (long long)(i + 1), text, text[0] ? "repeats" : "is no name");
@@ -438,7 +458,7 @@ ferry_status ferry_i_var_alone(ferry_ctx *ctx, const char *where, const char *fo
                                ferry_data_kind as, ferry_data **out)
 {
     ferry_status st = FERRY_OK;
-    const bool labels = as == FERRY_DATA_LABELS || v->text;
+    const bool labels = as == FERRY_DATA_LABELS || !v->x;
     ferry_data *d =
         ferry_i_data_new(format, where, labels ? FERRY_DATA_LABELS : FERRY_DATA_VIEW);
 
@@ -549,16 +569,16 @@ ferry_status ferry_i_var_whole(ferry_ctx *ctx, const ferry_container *c, ferry_d
 {
     ferry_status st = FERRY_OK;
     picked p;
-    const bool told = choose(c->list, c->transpose, &p);
-    const bool view = told && p.x >= 0 && as != FERRY_DATA_LABELS;
+    const bool chosen = choose(c->list, c->transpose, &p);
+    const bool view = chosen && p.x >= 0 && as != FERRY_DATA_LABELS;
     ferry_data *d = ferry_i_data_new(c->format, c->path,
-                                     view   ? FERRY_DATA_VIEW
-                                     : told ? FERRY_DATA_LABELS
-                                            : FERRY_DATA_LISTING);
+                                     view     ? FERRY_DATA_VIEW
+                                     : chosen ? FERRY_DATA_LABELS
+                                              : FERRY_DATA_LISTING);
 
     *out = NULL;
     FERRY_HAVE(ctx, d);
-    FERRY_TRY(told ? assemble(ctx, c, &p, d) : list_all(ctx, c->list, d));
+    FERRY_TRY(chosen ? assemble(ctx, c, &p, d) : list_all(ctx, c->list, d));
     FERRY_MOVE(*out, d);
 done:
     ferry_data_free(d);

@@ -29,11 +29,16 @@ int64_t ferry_i_var_list_find(const ferry_var_list *list, const char *name); /* 
 /* A variable that was read: numbers (x) or texts. */
 typedef struct ferry_var {
     ferry_matrix *x;
-    /* n_text texts; NULL when it is numbers */
+    /* n_text texts; beside x the digits of its whole numbers, NULL where doubles have them all */
     char **text;
     int64_t n_text;
 } ferry_var;
 void ferry_i_var_free(ferry_var *v);
+/* The digits of 64-bit integers, where x is a vector and a double does not have them all.
+ * at(arg, i): the bits of number i; `sign`: of an int64, else of a uint64. */
+ferry_status ferry_i_var_digits(ferry_ctx *ctx, ferry_var *v, bool sign,
+                                uint64_t (*at)(const void *arg, int64_t i),
+                                const void *arg);
 /* Bring the entries of each sparse row in ascending order. A repeated entry is refused. */
 ferry_status ferry_i_var_sort(ferry_ctx *ctx, const char *where, ferry_var *v);
 /* Change features x instances into instances x features. */
@@ -48,7 +53,7 @@ typedef struct ferry_container {
     void *arg;
     bool transpose; /* the user's option: features x instances */
 } ferry_container;
-/* The whole container: the view that its variables' names and shapes tell, with ids, names and
+/* The whole container: the view that its variables' names and shapes suggest, with ids, names and
  * labels (only the labels when `as` wants those); a listing when they leave a choice. */
 ferry_status ferry_i_var_whole(ferry_ctx *ctx, const ferry_container *c, ferry_data_kind as,
                                ferry_data **out);

@@ -4,6 +4,7 @@
  *
  * A file is a dict (model/dict.h) with a checksum: one that is damaged, or of another target, is as
  * if it were not there. part.json in the folder says what the cells are of. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -286,7 +287,7 @@ static ferry_status compute(ferry_ctx *ctx, const ferry_results *rs, ferry_run_c
     FERRY_TRY(
         ferry_i_answer(ctx, rs, model, target, c->mask, c->curve, &weights, &c->answer));
     c->finish = rep.stop == FERRY_STOP_FINISH;
-    const char *told = ferry_model_diagnostics(model);
+    const char *told = model->diagnostics;
     FERRY_TRY(
         ferry_i_json_parse(ctx, told, (int64_t)strlen(told), 0, NULL, &c->diagnostics));
     if (weights) json_object_set(c->diagnostics, "weights", weights);
@@ -312,6 +313,9 @@ ferry_status ferry_i_cell_run(ferry_ctx *ctx, const ferry_results *rs, const cha
     if (found) goto done;
     const double start = ferry_i_clock();
     FERRY_TRY(compute(ctx, rs, c));
+    /* A solver inside a method may have stopped early and not said so: what was done while the run was
+     * asked to finish is not kept. */
+    if (path) FERRY_TRY(ferry_i_progress(ctx, c->how->name, 0, 0, NAN, &c->finish));
     if (!path || c->finish || ferry_i_clock() - start < WORTH_KEEPING) goto done;
     if (rows && ctx->ranks->rank > 0) goto done; /* rank 0 has the same */
     if ((ctx->kept ? send_file(&quiet, c, name) : save(&quiet, c, path)) != FERRY_OK)
@@ -333,7 +337,7 @@ static json_t *identity(const ferry_ctx *ctx, const ferry_task *task)
                      ferry_i_settings_json(task->sets), "domains",
                      ferry_i_run_domains(task), "seed",
                      json_sprintf("%llu", (unsigned long long)ctx->seed), "engine",
-                     ferry_ctx_engine(ctx));
+                     ferry_i_ctx_engine(ctx));
 }
 
 /* The folder is this evaluation's, or becomes it. */
@@ -364,17 +368,19 @@ done:
     return st;
 }
 
-ferry_status ferry_evaluate_kept(ferry_ctx *ctx, const ferry_task *task, const char *folder,
-                                 ferry_results **out)
+ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task, const char *folder,
+                            ferry_results **out)
 {
-    FERRY_ARGS_OUT(ctx, out, out, task, folder);
+    FERRY_ARGS_OUT(ctx, out, out, task);
 
     ferry_status st = FERRY_OK;
 
     *out = NULL;
-    FERRY_TRY(claim(ctx, task, folder));
+    if (folder) FERRY_TRY(claim(ctx, task, folder));
     ctx->part = folder;
-    st = ferry_evaluate(ctx, task, out);
+    st = ferry_i_task_call(ctx, "evaluate", task, NULL);
+    if (st == FERRY_OK) st = ferry_i_evaluate(ctx, task, NULL, out);
+    ferry_i_task_call_end(ctx, task);
     ctx->part = NULL;
 done:
     return st;

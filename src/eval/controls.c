@@ -191,15 +191,16 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs, const fer
     }
     c.how = m;
     st = ferry_i_cell_run(&own, rs, name, &c);
+    if (st == FERRY_OK)
+        st = ferry_i_score(&own, rs, c.split, c.answer, rs->scored[repeat],
+                           rs->count[repeat], score, t->rows ? &t->rows[repeat] : NULL);
     (void)ferry_i_join(ctx, &own, st);
-    if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
+    if (ferry_i_skips(st)) {
         st = FERRY_OK;
         FERRY_HAVE(ctx, t->why[slot] = ferry_i_strdup(ferry_message(ctx)));
         goto done;
     }
     FERRY_TRY(st);
-    FERRY_TRY(ferry_i_score(ctx, rs, c.split, c.answer, rs->scored[repeat],
-                            rs->count[repeat], score, t->rows ? &t->rows[repeat] : NULL));
     t->metric[slot] = score[0];
     t->state[slot] = repeat == 0 && same_prediction(rs, r->kept[0].given, c.answer)
                          ? FERRY_TRIAL_SAME

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "eval/eval.h"
+#include "learn/kmeans.h"
 #include "learn/learn.h"
 
 enum { RESTARTS = 10, ROUNDS = 300, NEIGHBOURS = 5 };
@@ -34,6 +35,22 @@ done:
     return st;
 }
 
+typedef struct grouping {
+    const ferry_block *x;
+    int64_t k;
+    int32_t *group;
+} grouping;
+
+static void group_rows(scope *s, void *arg)
+{
+    const grouping *z = arg;
+    const block x = {HERE(z->x->rows), z->x->rows, z->x->k, z->x->data};
+    const kmeans_options how = {
+        .k = z->k < x.n ? z->k : x.n, .restarts = RESTARTS, .max_iter = ROUNDS};
+
+    (void)kmeans(s, matrix_of(s, x), &how, scope_rng(s, "k-means"), z->group, NULL);
+}
+
 ferry_status ferry_i_embedding_groups(ferry_ctx *ctx, const ferry_prediction *p, int64_t k,
                                       int32_t *group)
 {
@@ -41,18 +58,13 @@ ferry_status ferry_i_embedding_groups(ferry_ctx *ctx, const ferry_prediction *p,
     int64_t *place = ferry_i_calloc(p->n, sizeof *place);
     int32_t *found = ferry_i_calloc(p->n, sizeof *found);
     ferry_block *x = NULL;
-    ferry_rng rng;
 
     FERRY_HAVE(ctx, place && found);
     FERRY_TRY(finite_rows(ctx, p, place, &x));
     for (int64_t i = 0; i < p->n; i++)
         group[i] = -1;
     if (x->rows == 0) goto done;
-    ferry_i_rng_for(ctx, &rng, "k-means");
-    const ferry_matrix points = ferry_i_block_matrix(x);
-    const ferry_kmeans_options how = {
-        .k = k < x->rows ? k : x->rows, .restarts = RESTARTS, .max_iter = ROUNDS};
-    FERRY_TRY(ferry_i_kmeans(ctx, &points, &how, &rng, found, NULL, NULL));
+    FERRY_TRY(scope_run(ctx, group_rows, &(grouping){x, k, found}));
     for (int64_t i = 0; i < x->rows; i++)
         group[place[i]] = found[i];
 done:

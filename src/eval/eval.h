@@ -38,7 +38,8 @@ typedef struct ferry_metric {
 ferry_status ferry_i_metric_value(ferry_ctx *ctx, const ferry_metric *m,
                                   const ferry_scored *s, double *rows, double *out);
 const ferry_metric *ferry_i_metric_find(const char *name); /* NULL: unknown */
-const ferry_metric *ferry_i_metric_at(int64_t i);          /* NULL past the end */
+const ferry_metric *ferry_i_metric_at(int64_t i);
+int64_t ferry_i_metric_count(void);
 /* Whether it is between 0 and 1 (or on that scale), so that people count it in points of a hundred;
  * whether it reads scores of classes. */
 bool ferry_i_metric_is_share(const ferry_metric *m);
@@ -93,6 +94,30 @@ ferry_status ferry_i_knn_accuracy(ferry_ctx *ctx, const ferry_scored *s, double 
 /* What programs see of results is in ferry/results.h. The structs of that header are the first
  * members of those below, filled in as the numbers come, so that each has one home; the library
  * owns their texts and arrays and hands them out as const. */
+
+/* A method under a control: the same method and splits in worlds that keep everything but the
+ * knowledge. Or with a source left out, which shows what that one gave. */
+typedef struct ferry_evidence {
+    size_t size;
+    const char *control; /* such as "noise-source" */
+    const char *source;  /* the one left out; NULL for a control */
+    const char *reason;  /* why it did not run, or NULL */
+    int64_t draws;       /* worlds */
+    int64_t repeats;     /* splits, the first of the evaluation's */
+    const double *runs;  /* draws x repeats of the first metric, draw after draw; or NULL */
+    int same;            /* 1: the method's own predictions in every run */
+    double mean;
+    double gain;   /* how much better the method itself is on these splits */
+    double excess; /* in results of Ferry 0.2; else NaN */
+    double low;    /* of a source left out: 95 % interval of gain */
+    double high;
+    double p;              /* ... two-sided */
+    double p_holm;         /* ... corrected for all that were left out */
+    ferry_verdict verdict; /* ... what that one did */
+    int primary;           /* 1: the control that the randomisation test is made with */
+    int64_t as_good;       /* draws as good as the method itself */
+    int64_t as_bad;
+} ferry_evidence;
 
 /* A method under one control (task/control.c), or with one source left out. */
 typedef struct ferry_trial {
@@ -164,6 +189,16 @@ typedef struct ferry_default {
     ferry_opts *opts; /* or NULL */
 } ferry_default;
 
+/* What the policies got in each repeat, all arrays `repeats` long; W may use every way, T those without a source. */
+typedef struct ferry_policy_runs {
+    int64_t repeats;
+    double **w_rows, **t_rows; /* what each scored instance adds to the deciding metric */
+    double *w, *t;             /* the deciding metric */
+    double *
+        validated; /* repeats x results: share right (numbers: less of the variance) on visible labels;
+                        * NaN: dropped, or not tried */
+} ferry_policy_runs;
+
 struct ferry_results {
     ferry_run_info run; /* its texts are owned */
     int64_t n_metrics, n;
@@ -177,11 +212,12 @@ struct ferry_results {
     ferry_entry *result;
     /* What predictions are compared with: all that is known. */
     ferry_labels *truth;
-    ferry_ratings *ratings; /* goal rate, instead of truth */
-    ferry_truth known;      /* both for programs; names is owned */
-    uint8_t **scored;       /* planned: what counts in each repeat */
-    int64_t *count;         /* planned: how much that is */
-    ferry_guard *guard;     /* or NULL; its arrays are owned */
+    ferry_ratings *ratings;       /* goal rate, instead of truth */
+    ferry_truth known;            /* both for programs; names is owned */
+    uint8_t **scored;             /* planned: what counts in each repeat */
+    int64_t *count;               /* planned: how much that is */
+    ferry_policy_runs *policy;    /* or NULL */
+    ferry_recommendation *answer; /* or NULL; its texts and arrays are owned */
     ferry_default
         *defaults; /* whose options the entries of a task without methods borrow */
     int64_t n_defaults;
@@ -232,9 +268,8 @@ ferry_status ferry_i_results_publish_entry(ferry_ctx *ctx, const ferry_results *
 
 /* ---- words ---- */
 
-/* A method's verdict for people, "NAME: ..."; the guard's choice. New string, NULL: no memory. */
+/* A method's verdict for people, "NAME: ...". New string, NULL: no memory. */
 char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_entry *r);
-char *ferry_i_guard_sentence(const ferry_results *rs);
 /* The outcome of all in plain words: the table's last line. */
 char *ferry_i_results_sentence(const ferry_results *rs);
 /* Decimals that suit a metric over all the methods that ran; -1: an exponent. */
@@ -248,6 +283,10 @@ ferry_words ferry_i_number_words(int places, bool sign, double x);
 ferry_words ferry_i_spread_words(int places, const ferry_metric_runs *m);
 ferry_words ferry_i_p_words(double p);
 ferry_words ferry_i_time_words(double seconds); /* "20 s", "3 min", "2.5 h" */
+
+/* What the verdict stands on, i of it; what is known of the target, or NULL. */
+const ferry_evidence *ferry_i_result_evidence_at(const ferry_result *r, int64_t i);
+const ferry_truth *ferry_i_results_truth(const ferry_results *rs);
 
 /* ferry_evaluate() with one more method than the registry has (NULL: none), which the task
  * may name. */
@@ -286,9 +325,23 @@ ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
 ferry_status ferry_i_controls_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs,
                                   bool *finish);
 
-/* Choose in every repeat and leave the outcome in rs->guard. After the verdict. */
-ferry_status ferry_i_guard_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs);
-void ferry_i_guard_free(ferry_guard *guard); /* NULL is fine */
+/* ---- the answer ---- */
+
+void ferry_i_policy_runs_free(ferry_policy_runs *r);
+
+/* Let the policies choose in every repeat, from visible labels alone, and score them: rs->policy, rs->answer. Before
+ * the comparison. hidden: labels are hidden to score by. */
+ferry_status ferry_i_answer_run(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs,
+                                bool single, bool hidden);
+void ferry_i_answer_free(ferry_recommendation *a); /* NULL is fine */
+/* Whether a label of the target can be seen. */
+bool ferry_i_shows_labels(const ferry_task *split);
+/* How an entry learns; labels: some of the target can be seen. */
+ferry_uses ferry_i_uses(const struct ferry_method *m, ferry_kind kind,
+                        const ferry_opts *opts, bool labels);
+/* The sentences, from the numbers. NULL texts: no memory. */
+ferry_status ferry_i_answer_words(ferry_ctx *ctx, const ferry_task *task,
+                                  const ferry_results *rs, ferry_recommendation *a);
 
 /* ---- scoring ---- */
 

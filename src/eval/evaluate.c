@@ -38,11 +38,11 @@ typedef struct cell {
 typedef struct run {
     ferry_results *rs;
     const ferry_task *task;
-    int64_t runnable;    /* methods that fit the first split, */
-    int64_t *method;     /* their places */
-    atomic_llong *broke; /* runnable: from this repeat on it need not be tried */
-    int64_t controls;    /* fits under controls */
-    bool guard;
+    int64_t runnable;      /* methods that fit the first split, */
+    int64_t *method;       /* their places */
+    atomic_llong *broke;   /* runnable: from this repeat on it need not be tried */
+    int64_t controls;      /* fits under controls */
+    int answer;            /* yes | single | no */
     int64_t unscored;      /* metrics of a run that has nothing to score; 0: it has */
     repeat *repeats;       /* planned */
     pthread_mutex_t mutex; /* of repeats */
@@ -57,7 +57,7 @@ typedef struct run {
 static const char *metric_name(const void *arg, int64_t i)
 {
     (void)arg;
-    return ferry_metric_at(i)->name;
+    return ferry_i_metric_info_at(i)->name;
 }
 
 static ferry_status add_metric(ferry_ctx *ctx, ferry_results *rs, const char *name)
@@ -65,7 +65,7 @@ static ferry_status add_metric(ferry_ctx *ctx, ferry_results *rs, const char *na
     ferry_status st = FERRY_OK;
     const ferry_metric *m = ferry_i_metric_find(name);
     const char *near =
-        m ? NULL : ferry_i_nearest(name, ferry_metric_count(), metric_name, NULL);
+        m ? NULL : ferry_i_nearest(name, ferry_i_metric_count(), metric_name, NULL);
 
     FERRY_NEED(ctx, m, FERRY_EINVAL, "evaluate: unknown metric '%s'%s%s%s", name,
                near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
@@ -88,7 +88,7 @@ static ferry_status choose_metrics(ferry_ctx *ctx, const ferry_task *task,
     ferry_status st = FERRY_OK;
     const ferry_domain *target = NULL;
 
-    FERRY_NEW(ctx, rs->metrics, ferry_metric_count());
+    FERRY_NEW(ctx, rs->metrics, ferry_i_metric_count());
     for (const char *s = names; *s;) {
         char name[64];
         const size_t len = strcspn(s, ", ");
@@ -125,8 +125,8 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_
                                .goal = task->goal,
                                .seed = ctx->seed,
                                .planned = s.repeats,
-                               .engine = ferry_i_strdup(ferry_ctx_engine(ctx)),
-                               .blas_core = ferry_i_strdup(ferry_blas_core()),
+                               .engine = ferry_i_strdup(ferry_i_ctx_engine(ctx)),
+                               .blas_core = ferry_i_strdup(ferry_i_blas_core()),
                                .threads = ctx->threads,
                                .controls = levels[s.controls],
                                .best = -1,
@@ -139,7 +139,10 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_
     rs->carries = ferry_i_task_carries(task);
     rs->keep_all = s.predictions;
     rs->keep_splits = s.splits;
-    u->guard = s.guard;
+    u->answer = s.answer;
+    if (s.guard)
+        ferry_i_log(ctx, FERRY_WARN,
+                    "guard does nothing any more: the answer is there without");
     FERRY_HAVE(ctx, rs->run.version && rs->run.task && rs->run.engine && rs->run.blas_core);
     FERRY_NEW(ctx, rs->scored, rs->run.planned);
     FERRY_NEW(ctx, rs->count, rs->run.planned);
@@ -191,10 +194,13 @@ static ferry_status add_result(ferry_ctx *ctx, run *u, const ferry_task *split,
     FERRY_TRY(ferry_i_results_add(ctx, rs, name, method->name, kind, &r));
     r->how = method;
     r->opts = opts;
+    r->pub.uses = ferry_i_uses(method, kind, opts, ferry_i_shows_labels(split));
     /* An unknown option or a bad value is a mistake in the task: everything stops. */
     st = ferry_i_fits(ctx, split, method, opts);
-    if (st == FERRY_ENEEDS) st = set_reason(ctx, r, ferry_message(ctx));
+    if (ferry_i_skips(st) && st != FERRY_EINVAL)
+        st = set_reason(ctx, r, ferry_message(ctx));
     FERRY_TRY(st);
+    r->pub.unasked = r->pub.reason && rs->n_defaults > 0;
     u->runnable += !r->pub.reason;
     FERRY_TRY(all_options(ctx, method, opts, &r->pub.options));
 done:
@@ -232,35 +238,67 @@ static bool begins_with(const char *sentence, const char *name)
     return strncmp(sentence, name, n) == 0 && (sentence[n] == ':' || sentence[n] == ' ');
 }
 
+/* A reason without "repeat 1 of 2: " and the method's name, which most begin with. */
+static const char *gist(const ferry_result *r)
+{
+    const char *s = strncmp(r->reason, "repeat ", 7) == 0 ? strstr(r->reason, ": ") : NULL;
+
+    s = s ? s + 2 : r->reason;
+    if (!begins_with(s, r->method)) return s;
+    s += strlen(r->method);
+    return s + (*s == ':') + 1;
+}
+
+/* The methods that have the reason of the first, and that reason; they are marked as told. */
+static void add_reason(const ferry_results *rs, int64_t first, bool *told, ferry_text *why)
+{
+    const ferry_result *r = &rs->result[first].pub;
+    ferry_text names = {0};
+    int64_t n = 0;
+
+    ferry_i_text_add(why, why->s ? "; " : "");
+    for (int64_t i = first; i < rs->n; i++) {
+        const ferry_result *other = &rs->result[i].pub;
+        if (told[i] || strcmp(gist(r), gist(other)) != 0) continue;
+        told[i] = true;
+        ferry_i_text_addf(&names, "%s%s", n++ > 0 ? ", " : "", other->name);
+    }
+    const bool named = n == 1 && begins_with(r->reason, r->name);
+    if (!named && names.s) ferry_i_text_addf(why, "%s: ", names.s);
+    ferry_i_text_add(why, n > 1 ? gist(r) : r->reason);
+    why->failed = why->failed || names.failed;
+    ferry_i_text_free(&names);
+}
+
 /* When nothing ran there is nothing to show but the reasons. */
-static ferry_status need_some(ferry_ctx *ctx, const ferry_results *rs, ferry_status code)
+static ferry_status need_some(ferry_ctx *ctx, const ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
     ferry_text why = {0};
+    bool *told = NULL;
 
     for (int64_t i = 0; i < rs->n; i++) {
         if (!rs->result[i].pub.reason) return FERRY_OK;
     }
-    for (int64_t i = 0; i < rs->n; i++) {
-        const ferry_result *r = &rs->result[i].pub;
-        const bool named = begins_with(r->reason, r->name);
-        ferry_i_text_addf(&why, "%s%s%s%s", i > 0 ? "; " : "", named ? "" : r->name,
-                          named ? "" : ": ", r->reason);
-    }
+    FERRY_NEW(ctx, told, rs->n);
+    for (int64_t i = 0; i < rs->n; i++)
+        if (!told[i]) add_reason(rs, i, told, &why);
     FERRY_HAVE(ctx, !why.failed);
-    st = ferry_i_fail(ctx, code, "task '%s': no method could run: %s", rs->run.task, why.s);
+    st = ferry_i_fail(ctx, FERRY_ENEEDS, "task '%s': no method could run: %s", rs->run.task,
+                      why.s);
 done:
     ferry_i_text_free(&why);
+    ferry_i_free(told);
     return st;
 }
 
 /* ---- running ---- */
 
-/* A fit or prediction that did not work: what concerns only this method is kept with it. */
+/* A fit, prediction or score that did not work: what concerns only this method is kept with it. */
 static ferry_status keep_failure(ferry_ctx *ctx, const ferry_results *rs, cell *c,
                                  int64_t place, ferry_status code)
 {
-    if (code != FERRY_ENEEDS && code != FERRY_ENUMERIC) return code;
+    if (!ferry_i_skips(code)) return code;
     c->reason = rs->run.planned > 1
                     ? ferry_i_sprintf("repeat %lld of %lld: %s", (long long)place + 1,
                                       (long long)rs->run.planned, ferry_message(ctx))
@@ -357,12 +395,13 @@ static ferry_status run_method(ferry_ctx *ctx, const run *u, ferry_entry *e, int
     e->seconds[place] = one.seconds;
     FERRY_MOVE(c->p, one.answer);
     FERRY_MOVE(c->diagnostics, one.diagnostics);
+    if (st == FERRY_OK)
+        st = ferry_i_score(ctx, rs, r->split, c->p, rs->scored[place], rs->count[place],
+                           score, &e->rows[place]);
     if (st != FERRY_OK) {
         st = keep_failure(ctx, rs, c, place, st);
         goto done;
     }
-    FERRY_TRY(ferry_i_score(ctx, rs, r->split, c->p, rs->scored[place], rs->count[place],
-                            score, &e->rows[place]));
     for (int64_t m = 0; m < rs->n_metrics; m++)
         e->metric[m * rs->run.planned + place] = score[m];
     if (place > 0 && !rs->keep_all) { /* nobody will ask for it */
@@ -514,7 +553,7 @@ static int64_t cell_bytes(const ferry_task *task)
         for (int64_t g = 0; g < d->n_graphs; g++)
             bytes += d->graphs[g]->a->nnz * 12;
         if (d->ratings) bytes += d->ratings->n * 24;
-        bytes += ferry_domain_id_count(d) * 8;
+        bytes += ferry_i_domain_id_count(d) * 8;
     }
     return 4 * bytes;
 }
@@ -545,8 +584,8 @@ done:
 
 /* ---- all of it ---- */
 
-/* A target that hides nothing: methods are fitted once and their predictions kept, the guard
- * chooses among them by what can be seen, and nothing is scored. */
+/* A target that hides nothing: methods are fitted once and their predictions kept, the answer
+ * is by what can be seen, and nothing is scored. */
 static ferry_status allow_unscored(ferry_ctx *ctx, run *u, const ferry_task *split)
 {
     ferry_status st = FERRY_OK;
@@ -568,11 +607,25 @@ static ferry_status allow_unscored(ferry_ctx *ctx, run *u, const ferry_task *spl
         for (int64_t m = 0; m < rs->n_metrics * rs->run.planned; m++)
             rs->result[i].metric[m] = NAN;
     u->unscored = rs->n_metrics;
-    u->guard = true;
     rs->n_metrics = 0;
     rs->run.planned = 1;
 done:
     ferry_i_free(mask);
+    return st;
+}
+
+/* The policies, where they are asked for. */
+static ferry_status choose(ferry_ctx *ctx, const ferry_task *task, run *u)
+{
+    enum { YES, SINGLE, NO };
+    ferry_results *rs = u->rs;
+
+    if (u->answer == NO || rs->run.repeats == 0) return FERRY_OK;
+    rs->n_metrics += u->unscored; /* there are folds to score on */
+    const ferry_status st =
+        ferry_i_answer_run(ctx, task, rs, u->answer == SINGLE, u->unscored == 0);
+    rs->n_metrics -= u->unscored;
+    ctx->repeat = 0;
     return st;
 }
 
@@ -594,7 +647,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
     rs->run.visible = ferry_domain_labels(target);
-    FERRY_TRY(need_some(ctx, rs, FERRY_ENEEDS));
+    FERRY_TRY(need_some(ctx, rs));
     FERRY_TRY(ferry_i_score_truth(ctx, task, rs));
     if (rs->run.goal == FERRY_EMBED && !rs->truth)
         rs->n_metrics = 0; /* nothing to score by */
@@ -604,8 +657,13 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     ended = run_all(ctx, u, &split);
     if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
     memcpy(message, ctx->message, sizeof message);
-    if (ended == FERRY_OK && !u->finish) FERRY_TRY(need_some(ctx, rs, FERRY_ENUMERIC));
+    if (ended == FERRY_OK && !u->finish) FERRY_TRY(need_some(ctx, rs));
     FERRY_TRY(keep_complete(ctx, rs));
+    if (ended == FERRY_OK && !u->finish) {
+        ended = choose(ctx, task, u);
+        if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
+        memcpy(message, ctx->message, sizeof message);
+    }
     FERRY_TRY(ferry_i_results_compare(ctx, rs));
     if (ended == FERRY_OK && !u->finish) {
         ctx->repeat = 0;
@@ -616,20 +674,12 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_results_judge(ctx, rs));
     ferry_i_results_free_rows(rs);
-    if (u->guard && ended == FERRY_OK && !u->finish && rs->n_metrics + u->unscored > 0 &&
-        rs->run.goal != FERRY_EMBED && rs->run.goal != FERRY_STREAM) {
-        rs->n_metrics += u->unscored; /* the guard has folds to score on */
-        ended = ferry_i_guard_run(ctx, task, rs);
-        rs->n_metrics -= u->unscored;
-        if (ended != FERRY_OK && ended != FERRY_ECANCELLED) FERRY_TRY(ended);
-        memcpy(message, ctx->message, sizeof message);
-        ctx->repeat = 0;
-    }
     if (rs->run.repeats == 0 && ended == FERRY_OK)
         ended = ferry_i_fail(ctx, FERRY_ECANCELLED, "stopped before any method was done");
     else
         memcpy(ctx->message, message, sizeof message);
     FERRY_TRY(ferry_i_results_publish(ctx, rs));
+    if (rs->answer) FERRY_TRY(ferry_i_answer_words(ctx, task, rs, rs->answer));
     st = ended;
 done:
     ferry_task_free(split);
@@ -661,16 +711,6 @@ done:
     return ferry_i_join(outer, ctx, st);
 }
 
-ferry_status ferry_evaluate(ferry_ctx *ctx, const ferry_task *task, ferry_results **out)
-{
-    FERRY_ARGS_OUT(ctx, out, out, task);
-
-    ferry_status st = ferry_i_task_call(ctx, "evaluate", task, NULL);
-    if (st == FERRY_OK) st = ferry_i_evaluate(ctx, task, NULL, out);
-    ferry_i_task_call_end(ctx, task);
-    return st;
-}
-
 /* ---- choosing without an evaluation ---- */
 
 /* What `task` would run, with the split of the first repeat: nothing is run. */
@@ -686,7 +726,7 @@ ferry_status ferry_i_evaluate_begin(ferry_ctx *ctx, const ferry_task *task,
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_task_split(ctx, task, 0, split));
     FERRY_TRY(choose_methods(ctx, &u, task, *split, NULL));
-    FERRY_TRY(need_some(ctx, u.rs, FERRY_ENEEDS));
+    FERRY_TRY(need_some(ctx, u.rs));
     FERRY_TRY(ferry_i_score_truth(ctx, task, u.rs));
 done:
     return st;

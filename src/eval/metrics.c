@@ -416,12 +416,12 @@ const ferry_metric *ferry_i_metric_usual(ferry_goal goal, int64_t i)
     return NULL;
 }
 
-int64_t ferry_metric_count(void)
+int64_t ferry_i_metric_count(void)
 {
     return FERRY_COUNT(metrics);
 }
 
-const ferry_metric_info *ferry_metric_at(int64_t i)
+const ferry_metric_info *ferry_i_metric_info_at(int64_t i)
 {
     const ferry_metric *m = ferry_i_metric_at(i);
 

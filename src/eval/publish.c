@@ -128,13 +128,13 @@ ferry_status ferry_i_results_publish(ferry_ctx *ctx, ferry_results *rs)
     for (int64_t i = 0; i < n; i++)
         rs->result[order[i]].pub.rank = i + 1;
     FERRY_TRY(publish_truth(ctx, rs));
+    rs->run.truth = ferry_i_results_truth(rs);
     for (int64_t i = 0; i < rs->n; i++) {
         ferry_entry *r = &rs->result[i];
         if (!r->pub.verdict) continue;
         FERRY_HAVE(ctx, r->pub.sentence = ferry_i_verdict_sentence(rs, r));
     }
     FERRY_HAVE(ctx, rs->run.sentence = ferry_i_results_sentence(rs));
-    if (rs->guard) FERRY_HAVE(ctx, rs->guard->sentence = ferry_i_guard_sentence(rs));
 done:
     ferry_i_free(order);
     return st;
@@ -146,12 +146,6 @@ const ferry_run_info *ferry_results_info(const ferry_results *rs)
 {
     if (!rs) return NULL;
     return &rs->run;
-}
-
-int64_t ferry_results_count(const ferry_results *rs)
-{
-    if (!rs) return 0;
-    return rs->n;
 }
 
 const ferry_result *ferry_results_at(const ferry_results *rs, int64_t i)
@@ -168,16 +162,16 @@ const ferry_result *ferry_results_find(const ferry_results *rs, const char *name
     return NULL;
 }
 
-const ferry_truth *ferry_results_truth(const ferry_results *rs)
+const ferry_truth *ferry_i_results_truth(const ferry_results *rs)
 {
     if (!rs) return NULL;
     return rs->known.n > 0 ? &rs->known : NULL;
 }
 
-const ferry_guard *ferry_results_guard(const ferry_results *rs)
+const ferry_recommendation *ferry_results_answer(const ferry_results *rs)
 {
     if (!rs) return NULL;
-    return rs->guard;
+    return rs->answer;
 }
 
 /* The public part is an entry's first member. */
@@ -186,46 +180,22 @@ static const ferry_entry *entry_of(const ferry_result *r)
     return (const ferry_entry *)r;
 }
 
-int64_t ferry_result_metric_count(const ferry_result *r)
-{
-    if (!r) return 0;
-    return entry_of(r)->n_metrics;
-}
-
 const ferry_metric_runs *ferry_result_metric_at(const ferry_result *r, int64_t i)
 {
     if (!r) return NULL;
     return i >= 0 && i < entry_of(r)->n_metrics ? &entry_of(r)->metrics[i] : NULL;
 }
 
-int64_t ferry_result_evidence_count(const ferry_result *r)
-{
-    if (!r) return 0;
-    return entry_of(r)->n_trials;
-}
-
-const ferry_evidence *ferry_result_evidence_at(const ferry_result *r, int64_t i)
+const ferry_evidence *ferry_i_result_evidence_at(const ferry_result *r, int64_t i)
 {
     if (!r) return NULL;
     return i >= 0 && i < entry_of(r)->n_trials ? &entry_of(r)->trial[i].pub : NULL;
-}
-
-int64_t ferry_result_diagnostic_count(const ferry_result *r)
-{
-    if (!r) return 0;
-    return entry_of(r)->n_list;
 }
 
 const ferry_diagnostic *ferry_result_diagnostic_at(const ferry_result *r, int64_t i)
 {
     if (!r) return NULL;
     return i >= 0 && i < entry_of(r)->n_list ? &entry_of(r)->list[i] : NULL;
-}
-
-int64_t ferry_result_prediction_count(const ferry_result *r)
-{
-    if (!r) return 0;
-    return entry_of(r)->n_kept;
 }
 
 const ferry_repeat_prediction *ferry_result_prediction_at(const ferry_result *r, int64_t i)

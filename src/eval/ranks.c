@@ -7,7 +7,7 @@
 #include "eval/eval.h"
 #include "ferry/model.h"
 #include "ferry/ranks.h"
-#include "ferry/select.h"
+#include "select/select.h"
 
 int ferry_ranks_launched(void)
 {
@@ -18,34 +18,18 @@ int ferry_ranks_launched(void)
     return getenv("PMIX_RANK") != NULL;
 }
 
-ferry_status ferry_ranks_join(ferry_ctx *ctx)
+ferry_status ferry_ranks_join(ferry_ctx *ctx, int *rank)
 {
-    FERRY_ARGS(ctx, ctx);
+    FERRY_ARGS(ctx, rank);
 
     char about[128];
     int share = 0;
 
-    (void)snprintf(about, sizeof about, "OpenBLAS's kernels %s", ferry_blas_core());
+    (void)snprintf(about, sizeof about, "OpenBLAS's kernels %s", ferry_i_blas_core());
     const ferry_status st = ferry_i_ranks_join(ctx, about, &share);
     if (st == FERRY_OK) ctx->threads = share;
+    *rank = ctx->ranks ? ctx->ranks->rank : 0;
     return st;
-}
-
-void ferry_ranks_leave(ferry_ctx *ctx)
-{
-    if (!ctx) return;
-    ferry_i_ranks_free(ctx->ranks);
-    ctx->ranks = NULL;
-}
-
-int ferry_rank(const ferry_ctx *ctx)
-{
-    return ctx && ctx->ranks ? ctx->ranks->rank : 0;
-}
-
-int ferry_rank_count(const ferry_ctx *ctx)
-{
-    return ctx && ctx->ranks ? ctx->ranks->size : 1;
 }
 
 /* Say that the task is there, or why not. */
@@ -73,22 +57,22 @@ static void take_part(ferry_ctx *ctx, const ferry_called *c)
 
     ctx->ranks->calls = 1;
     ctx->part = c->part;
-    if (strcmp(ferry_ctx_engine(ctx), "mpi") == 0) ferry_i_ranks_spread(ctx);
+    if (strcmp(ferry_i_ctx_engine(ctx), "mpi") == 0) ferry_i_ranks_spread(ctx);
     if (strcmp(c->verb, "evaluate") == 0)
         st = ferry_i_evaluate(ctx, c->task, NULL, &results);
     else if (strncmp(c->verb, "fit ", 4) == 0)
         st = ferry_fit(ctx, c->task, c->verb + 4, c->opts, &model, NULL);
     else if (strcmp(c->verb, "select") == 0)
-        (void)ferry_select_trial(ctx, c->task, c->opts, &selection);
+        (void)ferry_i_select_trial(ctx, c->task, c->opts, &selection);
     else if (strcmp(c->verb, "train") == 0)
-        (void)ferry_selector_train(ctx, c->task, c->opts, &selector);
+        (void)ferry_i_selector_train(ctx, c->task, c->opts, &selector);
     ctx->part = NULL;
     ctx->ranks->calls = 0;
     ferry_i_ranks_leave_rows(ctx, st);
     ferry_model_free(model);
     ferry_results_free(results);
     ferry_selection_free(selection);
-    ferry_selector_free(selector);
+    ferry_i_selector_free(selector);
 }
 
 /* Wait until all are ready, or rank 0 has given up. */
@@ -151,7 +135,8 @@ ferry_status ferry_ranks_serve(ferry_ctx *ctx)
     bool there = false;
     int from = 0;
 
-    FERRY_NEED(ctx, ferry_rank(ctx) > 0, FERRY_EINVAL, "rank 0 has nobody to serve");
+    FERRY_NEED(ctx, ctx->ranks && ctx->ranks->rank > 0, FERRY_EINVAL,
+               "rank 0 has nobody to serve");
     while (tag != RANK_QUIT) {
         FERRY_TRY(ferry_i_ranks_poll(ctx, &there, &from, &tag, &p));
         if (!there) {

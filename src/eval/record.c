@@ -47,7 +47,7 @@ json_t *ferry_i_settings_json(const ferry_opts *opts)
 {
     json_t *all = json_object();
 
-    for (int64_t i = 0; all && opts && i < ferry_opts_count(opts); i++) {
+    for (int64_t i = 0; all && opts && ferry_opts_at(opts, i); i++) {
         const ferry_setting *s = ferry_opts_at(opts, i);
         if (put(all, s->key, ferry_i_json_text(s->value))) continue;
         json_decref(all);
@@ -98,9 +98,9 @@ json_t *ferry_i_run_domains(const ferry_task *task)
         const ferry_domain *d = task->domains[i];
         json_t *one = json_pack("{s:o, s:s, s:I, s:I, s:o, s:o, s:I, s:o, s:o}", "name",
                                 ferry_i_json_text(d->name), "role", roles[d->role],
-                                "instances", (json_int_t)ferry_domain_id_count(d), "labels",
-                                (json_int_t)ferry_domain_labels(d), "views", views_json(d),
-                                "graphs", graphs_json(d), "ratings",
+                                "instances", (json_int_t)ferry_i_domain_id_count(d),
+                                "labels", (json_int_t)ferry_domain_labels(d), "views",
+                                views_json(d), "graphs", graphs_json(d), "ratings",
                                 (json_int_t)(d->ratings ? d->ratings->n : 0), "hash",
                                 hash_json(ferry_i_domain_hash(d)), "labels_hash",
                                 hash_json(ferry_i_domain_labels_hash(d)));
@@ -156,7 +156,7 @@ static json_t *command_json(const ferry_task *task, const ferry_results *rs)
     add_word(&t, "ferry");
     add_word(&t, "run");
     add_word(&t, task->file);
-    for (int64_t i = 0; i < ferry_opts_count(task->sets); i++) {
+    for (int64_t i = 0; ferry_opts_at(task->sets, i); i++) {
         ferry_text set = {0};
         const ferry_setting *s = ferry_opts_at(task->sets, i);
         ferry_i_text_addf(&set, "%s=%s", s->key, s->value);

@@ -95,6 +95,29 @@ double ferry_i_student_above(double t, double df)
     return t > 0 ? p : 1 - p;
 }
 
+static double beta_below(double x, double a, double b)
+{
+    if (x <= 0 || x >= 1) return x >= 1;
+    const double front =
+        exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(x, a, b) / a;
+    return 1 - front * beta_fraction(1 - x, b, a) / b;
+}
+
+double ferry_i_beta_quantile(double p, double a, double b)
+{
+    double lo = 0, hi = 1;
+
+    for (int i = 0; i < 60; i++) {
+        const double x = (lo + hi) / 2;
+        if (beta_below(x, a, b) < p)
+            lo = x;
+        else
+            hi = x;
+    }
+    return (lo + hi) / 2;
+}
+
 /* The k-th smallest p (from 0) counts n - k times, and no less than those before it. Those
  * that are done are marked: minus 1 minus the result. */
 void ferry_i_holm(int64_t n, double *p)

@@ -17,6 +17,8 @@ double ferry_i_std(int64_t n, const double *x);  /* n - 1; 0 for n = 1 */
 double ferry_i_student_p(double t, double df);
 double ferry_i_student_t(double p, double df);
 double ferry_i_student_above(double t, double df);
+/* The point that a Beta(a, b) is below with probability p. */
+double ferry_i_beta_quantile(double p, double a, double b);
 /* p[i] corrected for n tests by Holm's step-down rule, in place; NaN stays. */
 void ferry_i_holm(int64_t n, double *p);
 

@@ -52,7 +52,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_domain *target, const uint
     ferry_rng rng;
 
     s->view = target->views[0];
-    s->votes = ferry_model_vote_count(s->model);
+    s->votes = ferry_i_model_vote_count(s->model);
     FERRY_NEW(ctx, s->order, all);
     FERRY_NEW(ctx, s->comes, all);
     FERRY_NEW(ctx, s->cls, all);
@@ -117,13 +117,13 @@ done:
 /* Add what each part counts now, and after how many rows. */
 static void add_weights(const stream *s, int64_t rows, json_t *weights)
 {
-    const ferry_online *o = s->model->method->online;
     const char *names[64];
     double w[64];
     json_t *list = NULL;
+    const int64_t n = ferry_i_model_parts(s->model, NULL, NULL);
 
-    if (!weights || !o->parts || o->parts(s->model->state, NULL, NULL) > 64) return;
-    const int64_t n = o->parts(s->model->state, names, w);
+    if (!weights || n == 0 || n > 64) return;
+    (void)ferry_i_model_parts(s->model, names, w);
     for (int64_t i = -1; i < n; i++) {
         const char *name = i < 0 ? "rows" : names[i];
         list = json_object_get(weights, name);
@@ -166,7 +166,7 @@ ferry_status ferry_i_answer(ferry_ctx *ctx, const ferry_results *rs, ferry_model
         json_decref(w);
         return ferry_predict(ctx, model, target, out);
     }
-    FERRY_NEED(ctx, ferry_model_streams(model), FERRY_ENEEDS,
+    FERRY_NEED(ctx, ferry_i_model_streams(model), FERRY_ENEEDS,
                "%s does not learn from a stream", model->method->name);
     FERRY_TRY(begin(ctx, target, mask, &s));
     FERRY_TRY(run(ctx, &s, curve, w));

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eval/guard.h"
+#include "eval/eval.h"
 
 /* ---- numbers ---- */
 
@@ -315,83 +315,6 @@ char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_entry *r)
     }
     add_sources(&t, r);
     ferry_i_text_add(&t, ".");
-    if (t.failed) ferry_i_text_free(&t);
-    return t.s;
-}
-
-/* ---- the guard ---- */
-
-/* The method that most repeats chose, or -1; *count says how many. */
-static int64_t usual_choice(const ferry_guard *g, int64_t *count)
-{
-    int64_t best = -1;
-
-    *count = 0;
-    for (int64_t i = 0; i < g->count; i++) {
-        int64_t n = 0;
-        for (int64_t r = 0; r < g->repeats; r++)
-            n += g->chosen[r] == i;
-        if (n <= *count) continue;
-        *count = n;
-        best = i;
-    }
-    return best;
-}
-
-/* No method has a score: the first metric says nothing of the visible labels. */
-static bool no_value(const ferry_guard *g)
-{
-    int64_t i = 0;
-
-    while (i < g->count && !isfinite(g->scores[i]))
-        i++;
-    return i == g->count;
-}
-
-/* Nothing was hidden: the words of ferry fit --guard, which would take the same. */
-static char *deployed_sentence(const ferry_results *rs)
-{
-    const ferry_guard *g = rs->guard;
-    const ferry_pick pick = {g->chosen[0], g->baseline[0], g->transfer[0]};
-    char *why = ferry_i_guard_reason(rs, &pick, g->scores, rs->run.visible, g->gate);
-    ferry_text t = {0};
-
-    if (why) ferry_i_text_addf(&t, "guard: %s.", why);
-    ferry_i_free(why);
-    if (t.failed) ferry_i_text_free(&t);
-    return t.s;
-}
-
-char *ferry_i_guard_sentence(const ferry_results *rs)
-{
-    const ferry_guard *g = rs->guard;
-    const bool blind = strcmp(g->by, "label-free") == 0;
-    ferry_text t = {0};
-    int64_t count = 0;
-    const int64_t most = usual_choice(g, &count);
-
-    if (most < 0) {
-        ferry_i_text_add(&t, "guard: no method could be taken");
-        if (rs->n_metrics > 0 && no_value(g))
-            ferry_i_text_addf(&t, ": %s has no value on the visible labels",
-                              rs->metrics[0]->info.name);
-        ferry_i_text_add(&t, ".");
-        if (t.failed) ferry_i_text_free(&t);
-        return t.s;
-    }
-    if (rs->n_metrics == 0) return deployed_sentence(rs);
-    ferry_i_text_addf(&t, "guard: takes %s (%lld of %lld repeats), by %s; %s %s.",
-                      rs->result[most].pub.name, (long long)count, (long long)g->repeats,
-                      blind ? "label-free scores" : "cross-validation on visible labels",
-                      rs->metrics[0]->info.name,
-                      ferry_i_number_words(ferry_i_metric_places(rs, 0), false, g->mean).s);
-    if (blind)
-        ferry_i_text_add(&t,
-                         " Without target labels this is a guess: reverse validation and "
-                         "agreement over seeds know nothing of the target's truth.");
-    if (isfinite(g->trust))
-        ferry_i_text_addf(&t, " Rank correlation of its scores with the truth here: %.2f.",
-                          g->trust);
     if (t.failed) ferry_i_text_free(&t);
     return t.s;
 }

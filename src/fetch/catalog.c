@@ -20,7 +20,7 @@
 
 extern const char ferry_i_datasets[]; /* datasets.txt, made by CMake */
 
-/* Paths come from a catalog or an archive, which strangers may have written. No file may be
+/* Paths come from a catalog or an archive, which are untrusted. No file may be
  * put outside the folder, so every part is looked at; a backslash is a separator
  * elsewhere. */
 bool ferry_i_path_inside(const char *path)
@@ -48,12 +48,6 @@ void ferry_catalog_free(ferry_catalog *c)
     }
     if (c) ferry_i_free(c->set);
     ferry_i_free(c);
-}
-
-int64_t ferry_catalog_count(const ferry_catalog *c)
-{
-    if (!c) return 0;
-    return c->n;
 }
 
 /* NULL beyond the end. Lives as long as the catalog. */

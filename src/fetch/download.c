@@ -57,7 +57,7 @@ typedef struct transfer {
     ferry_status status;
 } transfer;
 
-/* Fewer bytes taken than given tell curl to stop. */
+/* Fewer bytes taken than given make curl stop. */
 static size_t receive(char *bytes, size_t size, size_t n, void *user)
 {
     transfer *t = user;
@@ -69,7 +69,7 @@ static size_t receive(char *bytes, size_t size, size_t n, void *user)
     return 0;
 }
 
-/* Not 0 tells curl to stop. The totals of a resumed transfer count only what is still to
+/* Not 0 makes curl stop. The totals of a resumed transfer count only what is still to
  * come, so what was there before is added. */
 static int progress(void *user, curl_off_t total, curl_off_t now, curl_off_t up_total,
                     curl_off_t up)
@@ -142,7 +142,7 @@ static ferry_status try_once(ferry_ctx *ctx, const ferry_fetch_settings *s,
                    url, (long long)most);
     }
     if (r == CURLE_OK) goto done;
-    if (code == 416) goto done; /* nothing behind what is here: the checksum will tell */
+    if (code == 416) goto done; /* nothing behind what is here: the checksum will show */
     if (code >= 400)
         st = ferry_i_fail(ctx, FERRY_EIO, "%s: the server answered %ld", url, code);
     else

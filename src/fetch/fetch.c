@@ -1,7 +1,7 @@
 /* Fetching data sets of the catalog: download, check, unpack.
  *
  * A file counts only when its SHA-256 is the catalog's, so a mirror, a broken connection or a
- * changed upload cannot slip in; what is there and right is not fetched again. Downloads go to
+ * changed upload cannot get in; what is there and right is not fetched again. Downloads go to
  * NAME.part and are resumed from there. Members of an archive may not leave their folder. */
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "data/archive.h"
 #include "fetch/fetch.h"
 
-static const ferry_opt options[] = {
+static const ferry_opt table[] = {
     FERRY_OPT_STRING(ferry_fetch_settings, mirror, "",
                      "URL with a copy of every set, as URL/NAME/PATH"),
     FERRY_OPT(ferry_fetch_settings, INT, patience, 30, 1, 3600,
@@ -22,12 +22,7 @@ static const ferry_opt options[] = {
               "attempts per file; each continues where the last one stopped"),
 };
 
-const ferry_opt_table *ferry_fetch_options(void)
-{
-    static const ferry_opt_table table = {options, FERRY_COUNT(options)};
-
-    return &table;
-}
+const ferry_opt_table ferry_i_fetch_options = {table, FERRY_COUNT(table)};
 
 /* SHA-256 of a file. False: it cannot be read. */
 static bool sum_of(const char *path, uint8_t sum[32], int64_t *size)
@@ -227,7 +222,7 @@ ferry_status ferry_fetch(ferry_ctx *ctx, const ferry_catalog *catalog, const cha
     const ferry_set *set = NULL;
     char *folder = NULL, *path = NULL;
 
-    FERRY_TRY(ferry_i_opts_parse(ctx, "fetch", options, FERRY_COUNT(options), opts, &s));
+    FERRY_TRY(ferry_i_opts_parse(ctx, "fetch", table, FERRY_COUNT(table), opts, &s));
     FERRY_TRY(find(ctx, catalog, name, &set));
     FERRY_HAVE(ctx, folder = ferry_i_path_join(dir, name));
     for (int64_t i = 0; i < set->n; i++) {

@@ -41,6 +41,7 @@ typedef struct ferry_fetch_settings {
     const char *mirror;
     int64_t patience, tries;
 } ferry_fetch_settings;
+extern const ferry_opt_table ferry_i_fetch_options;
 
 /* Get url into the file `part`, which may hold the beginning already. `what` names it in
  * messages and progress. FERRY_EDATA: more than `most` bytes (-1: any number) came. FERRY_EIO: not reached or broken off; what came stays in part. */

@@ -33,25 +33,4 @@ typedef struct cdspp_problem {
     double alpha; /* > 0 */
 } cdspp_problem;
 
-typedef struct cdspp {
-    int64_t rank;         /* dimensions */
-    double *lambda;       /* rank, descending */
-    ferry_block *ps, *pt; /* ds x rank, dt x rank; the largest |entry| of each column of pt
-                             is positive */
-    int64_t shared;       /* classes that both have */
-    int32_t *cls;         /* shared: which */
-    ferry_small *gs, *gt; /* shared x shared: M'(X L X' + alpha I)^-1 M */
-    /* pt = q r: q (dt x shared) holds (Xt Lt Xt' + alpha I)^-1 Mt, which knows the source
-     * only by its class counts; r is shared x rank. */
-    ferry_block *q;
-    ferry_small *r;
-} cdspp;
-
-/* Exact, by the smaller of n and d on each side and a small singular value decomposition.
- * dims: at most so many dimensions (0: all there are). No shared class gives rank 0.
- * Cost for each side: O(n d m + m^3), m = min(n, d) <= 16384; memory m^2. */
-ferry_status ferry_i_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims,
-                           cdspp *out);
-void ferry_i_cdspp_clear(cdspp *c);
-
 #endif

@@ -3,11 +3,12 @@
  * Points are compared with all centres by their squared distance; ties go to the first
  * centre. Points are assigned in parallel, centres and sums are added up in the order of
  * the points, so the result does not depend on the number of threads. */
+#include "learn/kmeans.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "learn/learn.h"
 #include "learn/rows.h"
 
 /* One start under way. */
@@ -161,7 +162,7 @@ static void update(lloyd *z)
     }
 }
 
-/* The sum of squared distances where it settles, or after max_iter rounds.
+/* The sum of squared distances where it ends, or after max_iter rounds.
  * Each round lowers the sum or ends, as no assignment comes twice but for rounding;
  * max_iter is the guard. Distances are measured again at the end: where max_iter ended
  * it the centres have moved since. */
@@ -176,38 +177,35 @@ static double run(lloyd *z, int64_t max_iter, int threads, ferry_rng *rng)
     return total(z->x->rows, z->dist);
 }
 
-/* The best start so far is copied out; one whose sum is not finite counts only when it
- * is the first. */
-ferry_status ferry_i_kmeans(ferry_ctx *ctx, const ferry_matrix *x,
-                            const ferry_kmeans_options *o, ferry_rng *rng, int32_t *group,
-                            ferry_block *centres, double *inertia)
+/* The best start so far is copied out; one whose sum is not finite counts only when it is the first. */
+double kmeans(scope *s, matrix x, const kmeans_options *o, ferry_rng *rng, int32_t *group,
+              const block *centres)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t n = x->rows, d = x->cols, k = o->k;
-    lloyd z = {.x = x, .k = k};
+    const int64_t mark = scope_mark(s), n = x.n, d = x.cols, k = o->k;
+    lloyd z = {.x = x.m,
+               .k = k,
+               .length2 = NEW(s, double, n),
+               .centre = NEW(s, double, k *d),
+               .norm2 = NEW(s, double, k),
+               .count = NEW(s, int64_t, k),
+               .group = NEW(s, int32_t, n),
+               .dist = NEW(s, double, n)};
     double best = INFINITY;
     bool finish = false;
 
     assert(1 <= k && k <= n && o->restarts > 0 && o->max_iter > 0);
-    assert(!centres || (centres->rows == k && centres->k == d));
-    FERRY_NEW(ctx, z.length2, n);
-    FERRY_NEW(ctx, z.centre, k * d);
-    FERRY_NEW(ctx, z.norm2, k);
-    FERRY_NEW(ctx, z.count, k);
-    FERRY_NEW(ctx, z.group, n);
-    FERRY_NEW(ctx, z.dist, n);
-    if (!x->dense) FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_ROWS, 2, z.length2));
+    assert(!centres || (centres->n == k && centres->k == d));
+    if (!x.m->dense)
+        scope_check(
+            s, ferry_e(scope_ctx(s))->sums(scope_ctx(s), x.m, FERRY_ROWS, 2, z.length2));
     for (int64_t r = 0; r < o->restarts && !finish; r++) {
-        const double sum = run(&z, o->max_iter, ctx->threads, rng);
-        if (o->what)
-            FERRY_TRY(ferry_i_progress(ctx, o->what, r + 1, o->restarts, sum, &finish));
-        if (!(sum < best) && r > 0) continue;
-        best = sum;
+        const double total2 = run(&z, o->max_iter, scope_ctx(s)->threads, rng);
+        if (o->what) finish = progress(s, o->what, r + 1, o->restarts, total2);
+        if (!(total2 < best) && r > 0) continue;
+        best = total2;
         memcpy(group, z.group, (size_t)n * sizeof *group);
-        if (centres) memcpy(centres->data, z.centre, (size_t)(k * d) * sizeof *z.centre);
+        if (centres) memcpy(centres->at, z.centre, (size_t)(k * d) * sizeof *z.centre);
     }
-    if (inertia) *inertia = best;
-done:
-    FERRY_FREE(z.length2, z.centre, z.norm2, z.count, z.group, z.dist);
-    return st;
+    scope_release(s, mark);
+    return best;
 }

@@ -1,275 +1,306 @@
-/* Exact nearest neighbours by blocks of products.
+/* knn: the k nearest examples vote (nearest.c finds them).
  *
- *   |x - q|^2 = |x|^2 - 2 x'q + |q|^2,     1 - cos(x, q) = 1 - x'(q / |q|) / |x|
+ * A row of weight v stands for v rows: neighbours are taken from the nearest on until their weights add up to k, of the
+ * last only what is left. A score is the share of the votes for a class or label, or the mean number. Neighbours that
+ * are equally near come in the order of their keys, and classes with as many votes are told apart by how near their
+ * neighbours are: neither the order of rows nor the names of classes decide.
  *
- * One product gives x'q for all rows x and a block of queries, so that the work is a matrix
- * product and the memory a block, not n x n. The formula loses digits, so it only picks the
- * candidates: every row that could be among the k nearest within its error bound. Their
- * distances are then computed from the differences themselves, in one fixed order. The
- * answer is therefore exact, equal rows are equally far, and engines and thread counts give
- * the same bits.
- */
-#include <assert.h>
-#include <float.h>
+ * Cover and Hart, Nearest Neighbor Pattern Classification, IEEE IT 1967. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "learn/learn.h"
-#include "learn/rows.h"
+#include "learn/folds.h"
+#include "learn/learner.h"
+#include "learn/nearest.h"
 
-enum {
-    STRIP = 8,           /* queries that one thread handles together: one cache line */
-    MOST_QUERIES = 64,   /* in a block; a multiple of STRIP */
-    MOST_CELLS = 8 << 20 /* doubles in a block's products and queries together */
+typedef struct knn_options {
+    int64_t k;
+    int distance, weights;
+    double chosen; /* k by cross-validation, no option */
+} knn_options;
+
+static const ferry_opt knn_opts[] = {
+    FERRY_OPT(knn_options, INT, k, 0, 0, 1e6,
+              "neighbours that vote; 0: 5, or the best of 1, 5 and 15 by cross-validation "
+              "on the target's labels, where every class has five of them"),
+    FERRY_OPT_ONE_OF(knn_options, distance, "euclidean|cosine", "euclidean",
+                     "what nearest means"),
+    FERRY_OPT_ONE_OF(knn_options, weights, "uniform|distance", "uniform",
+                     "votes count alike, or 1 / distance"),
 };
 
-/* Up to what is the same for all rows, the estimate for row i and a query is
- * offset[i] + factor[i] (x'q). */
-typedef struct search {
-    const ferry_matrix *x, *q;
-    int64_t k;
-    ferry_distance distance;
-    double *xn, *qn;         /* squared lengths of the rows */
-    double xn_max;           /* the largest of x's */
-    double *offset, *factor; /* per row of x */
-    ferry_block b, dot;      /* d x width queries; n x width products */
-    double *best;            /* width x k, smallest estimates so far */
-    int64_t *index;
-    double *dist;
-} search;
+typedef struct knn_state {
+    int64_t n, cols, classes;
+    int64_t k, reach; /* votes; rows whose weights surely reach k */
+    int distance;
+    bool nearer_counts_more;
+    matrix x;
+    int32_t *cls;   /* n; of these three the one of the goal */
+    double *num;    /* n */
+    uint8_t *on;    /* n x classes */
+    double *weight; /* n; NULL: 1 */
+    int64_t *order; /* n: of equally near rows; NULL: by number */
+} knn_state;
 
-/* sum of (x_i - q_j)^2, or of x_i q_j when dot, over all features. Four partial sums by
- * feature number, the same for dense and CSR: what is not stored adds 0. */
-static double pair_sum(const ferry_matrix *x, int64_t i, const ferry_matrix *q, int64_t j,
-                       bool dot)
+static void knn_check(scope *s, const void *state)
 {
-    const double *xv = row_values(x), *qv = row_values(q);
-    int64_t a = row_begin(x, i), b = row_begin(q, j);
-    const int64_t a_end = row_end(x, i), b_end = row_end(q, j);
-    double sum[4] = {0};
+    const knn_state *m = state;
+    bool right = m->reach <= m->n && (m->cls || m->num || m->on);
 
-    while (a < a_end || b < b_end) {
-        const int64_t fa = a < a_end ? row_column(x, i, a) : INT64_MAX;
-        const int64_t fb = b < b_end ? row_column(q, j, b) : INT64_MAX;
-        const double u = fa <= fb ? xv[a++] : 0, v = fb <= fa ? qv[b++] : 0;
-        sum[(fa < fb ? fa : fb) & 3] += dot ? u * v : (u - v) * (u - v);
+    for (int64_t i = 0; right && m->weight && i < m->n; i++)
+        right = m->weight[i] > 0;
+    if (!right || (m->num && m->classes != 1))
+        scope_fail(s, FERRY_EDATA, "its neighbours do not make sense");
+}
+
+static const field knn_fields[] = {
+    VALUE(knn_state, INT, classes),
+    ARRAY(knn_state, INT, k, .lo = 1, .hi = 1e9),
+    ARRAY(knn_state, INT, reach, .lo = 1, .hi = 1e18),
+    ARRAY(knn_state, CHOICE, distance, .lo = 0, .hi = FERRY_COSINE + 1),
+    VALUE(knn_state, FLAG, nearer_counts_more),
+    ARRAY(knn_state, MATRIX, x, .rows = SIZE(knn_state, n), .cols = SIZE(knn_state, cols)),
+    ARRAY(knn_state, PLACES, cls, .rows = SIZE(knn_state, n), .optional = true,
+          .below = SIZE(knn_state, classes)),
+    ARRAY(knn_state, REALS, num, .rows = SIZE(knn_state, n), .optional = true),
+    ARRAY(knn_state, FLAGS, on, .rows = SIZE(knn_state, n),
+          .cols = SIZE(knn_state, classes), .optional = true),
+    ARRAY(knn_state, REALS, weight, .rows = SIZE(knn_state, n), .optional = true),
+    ARRAY(knn_state, INTS, order, .rows = SIZE(knn_state, n), .optional = true),
+};
+static const table knn_table = {sizeof(knn_state), knn_fields, FERRY_COUNT(knn_fields),
+                                knn_check, NULL};
+
+/* ---- learning: nothing but an order ---- */
+
+/* Rows with a weight. */
+static examples counted(scope *s, const examples *e)
+{
+    int64_t *rows = NEW(s, int64_t, e->x.n), n = 0;
+
+    for (int64_t i = 0; i < e->x.n; i++)
+        if (!e->weight || e->weight[i] > 0) rows[n++] = i;
+    return n == e->x.n ? *e : take_examples(s, e, n, rows);
+}
+
+typedef struct ordered {
+    uint64_t key;
+    double number; /* of its label: how many have the class, the number itself */
+    int64_t row;
+} ordered;
+
+static int by_key(const void *a, const void *b)
+{
+    const ordered *x = a, *y = b;
+
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    if (x->number != y->number) return x->number > y->number ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* By key; rows of one key, which hold the same, with the label of the larger class first. */
+static int64_t *order_of(scope *s, scope *keep, const examples *e, const double *count)
+{
+    int64_t *order = NEW(keep, int64_t, e->x.n);
+    ordered *all = NEW(s, ordered, e->x.n);
+
+    for (int64_t i = 0; i < e->x.n; i++) {
+        const labels *y = &e->y;
+        all[i] = (ordered){e->key[i],
+                           y->cls   ? count[y->cls[i]]
+                           : y->num ? y->num[i]
+                                    : 0,
+                           i};
+        for (int64_t c = 0; y->on && c < y->k; c++)
+            all[i].number += y->on[i * y->k + c] ? count[c] : 0;
     }
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    qsort(all, (size_t)e->x.n, sizeof *all, by_key);
+    for (int64_t r = 0; r < e->x.n; r++)
+        order[all[r].row] = r;
+    return order;
 }
 
-/* The same for two dense rows, without the search for equal columns. */
-static double dense_square(int64_t n, const double *x, const double *q)
+/* Weight of the examples of each class or label. */
+static double *count_of(scope *s, const knn_state *m)
 {
-    double sum[4] = {0};
+    double *count = NEW(s, double, m->classes);
 
-    for (int64_t f = 0; f < n; f++)
-        sum[f & 3] += (x[f] - q[f]) * (x[f] - q[f]);
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-/* The distance that is reported, from the differences (cosine: from the product and the
- * lengths by the same sum), never from the estimate. */
-static double exact(const search *s, int64_t i, int64_t j)
-{
-    const int64_t d = s->x->cols;
-    const double lengths = sqrt(s->xn[i]) * sqrt(s->qn[j]);
-
-    if (s->distance == FERRY_EUCLIDEAN && s->x->dense && s->q->dense)
-        return sqrt(dense_square(d, s->x->dense + i * d, s->q->dense + j * d));
-    if (s->distance == FERRY_EUCLIDEAN) return sqrt(pair_sum(s->x, i, s->q, j, false));
-    /* Lengths that overflow are as unknown as those of zero rows. Rounding may leave the
-     * range [0, 2] by a hair. */
-    if (!(lengths > 0 && isfinite(lengths))) return 1;
-    return fmin(fmax(1 - pair_sum(s->x, i, s->q, j, true) / lengths, 0), 2);
-}
-
-/* How far two estimates together can be off: products of d terms have a relative error of
- * d eps against the lengths, the square lengths another. */
-static double slack(const search *s, int64_t j)
-{
-    const double scale = s->distance == FERRY_COSINE ? 2 : s->xn_max + s->qn[j];
-
-    return 4 * ((double)s->x->cols + 4) * DBL_EPSILON * scale;
-}
-
-/* Put v into the ascending list of the n smallest.
- * Insertion: O(n), but few estimates get this far. v is below the last. */
-static void keep_smallest(double *list, int64_t n, double v)
-{
-    int64_t at = n - 1;
-
-    for (; at > 0 && list[at - 1] > v; at--)
-        list[at] = list[at - 1];
-    list[at] = v;
-}
-
-/* Put row i at distance v into the list of the k nearest, which is ascending; rows come in
- * ascending order, so an equal distance goes behind. */
-static void keep_nearest(const search *s, int64_t j, int64_t i, double v)
-{
-    double *dist = s->dist + j * s->k;
-    int64_t *index = s->index + j * s->k;
-    int64_t at = s->k - 1;
-
-    /* An empty place holds inf, which a real row at inf still takes. */
-    if (!(v < dist[at] || index[at] < 0)) return;
-    for (; at > 0 && (dist[at - 1] > v || index[at - 1] < 0); at--) {
-        dist[at] = dist[at - 1];
-        index[at] = index[at - 1];
+    for (int64_t i = 0; i < m->n; i++) {
+        const double v = m->weight ? m->weight[i] : 1;
+        if (m->cls) count[m->cls[i]] += v;
+        for (int64_t c = 0; m->on && c < m->classes; c++)
+            count[c] += m->on[i * m->classes + c] ? v : 0;
     }
-    dist[at] = v;
-    index[at] = i;
+    return count;
 }
 
-/* Whether all estimates of a row are above the limits. This is where the time goes; no
- * branches, so that the compiler makes vectors of it. NaN is not above. */
-static inline bool all_above(double offset, double factor, const double *dot,
-                             const double *limit)
+/* Rows enough that the lightest of them weigh k; all, where there are not so many. */
+static int64_t reach_of(scope *s, const knn_state *m)
 {
-    int n = 0;
+    double *v = m->weight ? COPY(s, m->weight, m->n) : NULL, all = 0;
+    int64_t n = 0;
 
-    for (int c = 0; c < STRIP; c++)
-        n += offset + factor * dot[c] > limit[c];
-    return n == STRIP;
-}
-
-/* limit[c] <- the k-th smallest estimate of each query; -inf where there is no query. NaN
- * (squares that overflow) counts as very near, so that it is looked at exactly. */
-static void find_limits(const search *s, int64_t from, int64_t queries, double *limit)
-{
-    for (int64_t c = 0; c < STRIP; c++)
-        limit[c] = c < queries ? INFINITY : -INFINITY;
-    for (int64_t e = 0; e < STRIP * s->k; e++)
-        s->best[from * s->k + e] = INFINITY;
-    for (int64_t i = 0; i < s->x->rows; i++) {
-        const double *dot = FERRY_ROW(&s->dot, i) + from;
-        if (all_above(s->offset[i], s->factor[i], dot, limit)) continue;
-        for (int64_t c = 0; c < queries; c++) {
-            double *best = s->best + (from + c) * s->k;
-            const double e = s->offset[i] + s->factor[i] * dot[c];
-            if (e >= limit[c]) continue;
-            keep_smallest(best, s->k, isnan(e) ? -INFINITY : e);
-            limit[c] = best[s->k - 1];
-        }
-    }
-}
-
-/* The queries first + [from, from + STRIP) that there are. */
-static void search_strip(const search *s, int64_t first, int64_t from, int64_t queries)
-{
-    double limit[STRIP];
-
-    /* 1. the k-th smallest estimate of each query, plus what two estimates can be off */
-    find_limits(s, from, queries, limit);
-    for (int64_t c = 0; c < queries; c++) {
-        limit[c] += slack(s, first + from + c);
-        for (int64_t r = 0; r < s->k; r++) {
-            s->dist[(first + from + c) * s->k + r] = INFINITY;
-            s->index[(first + from + c) * s->k + r] = -1;
-        }
-    }
-    /* 2. everything at or below that is measured exactly; usually hardly more than k
-     * rows */
-    for (int64_t i = 0; i < s->x->rows; i++) {
-        const double *dot = FERRY_ROW(&s->dot, i) + from;
-        if (all_above(s->offset[i], s->factor[i], dot, limit)) continue;
-        for (int64_t c = 0; c < queries; c++) {
-            const int64_t j = first + from + c;
-            if (s->offset[i] + s->factor[i] * dot[c] > limit[c]) continue;
-            keep_nearest(s, j, i, exact(s, i, j));
-        }
-    }
-}
-
-/* 1 / length, 0 for a row without one. */
-static double inverse(double square)
-{
-    return square > 0 ? 1 / sqrt(square) : 0;
-}
-
-/* Queries [first, first + queries) as columns of b (cosine: of length 1), one product
- * with all of x, then strips of queries in threads, each of which owns its part of index
- * and dist. */
-static void search_block(ferry_ctx *ctx, search *s, int64_t first, int64_t queries)
-{
-    const double *v = row_values(s->q);
-
-    memset(s->b.data, 0, (size_t)(s->b.rows * s->b.k) * sizeof *s->b.data);
-    for (int64_t c = 0; c < queries; c++) {
-        const int64_t j = first + c;
-        const double scale = s->distance == FERRY_COSINE ? inverse(s->qn[j]) : 1;
-        for (int64_t e = row_begin(s->q, j); e < row_end(s->q, j); e++)
-            FERRY_ROW(&s->b, row_column(s->q, j, e))[c] = v[e] * scale;
-    }
-    ferry_e(ctx)->mul(ctx, 1, s->x, &s->b, 0, &s->dot);
-    /* Threads cost more than they bring on small blocks. */
-#pragma omp parallel for schedule(dynamic)                                                 \
-    num_threads(ctx->threads) if (s->x->rows * queries > 50000)
-    for (int64_t from = 0; from < queries; from += STRIP)
-        search_strip(s, first, from, queries - from < STRIP ? queries - from : STRIP);
-}
-
-/* Squared lengths of the rows, by the sum that pair_sum uses. */
-static double *square_lengths(const ferry_matrix *x)
-{
-    double *n = ferry_i_calloc(x->rows, sizeof *n);
-
-    for (int64_t i = 0; n && i < x->rows; i++)
-        n[i] = pair_sum(x, i, x, i, true);
+    if (!v) return m->k < m->n ? m->k : m->n;
+    qsort(v, (size_t)m->n, sizeof *v, ascending);
+    while (n < m->n && all < (double)m->k)
+        all += v[n++];
     return n;
 }
 
-/* Memory: (n + d) width numbers for products and queries, which MOST_CELLS bounds. The
- * caller clears s, also after a failure. */
-static ferry_status search_init(ferry_ctx *ctx, search *s, int64_t width)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t n = s->x->rows, d = s->x->cols;
+extern const learner learner_knn;
 
-    s->b = (ferry_block){d, width, ferry_i_calloc(d * width, sizeof(double))};
-    s->dot = (ferry_block){n, width, ferry_i_calloc(n * width, sizeof(double))};
-    s->best = ferry_i_calloc(width * s->k, sizeof(double));
-    s->xn = square_lengths(s->x);
-    s->qn = square_lengths(s->q);
-    s->offset = ferry_i_calloc(n, sizeof(double));
-    s->factor = ferry_i_calloc(n, sizeof(double));
-    FERRY_HAVE(ctx, s->b.data && s->dot.data && s->best && s->xn && s->qn && s->offset &&
-                        s->factor);
-    for (int64_t i = 0; i < n; i++) {
-        s->xn_max = fmax(s->xn_max, s->xn[i]);
-        s->offset[i] = s->distance == FERRY_COSINE ? 1 : s->xn[i];
-        s->factor[i] = s->distance == FERRY_COSINE ? -inverse(s->xn[i]) : -2;
+static void knn_fit(scope *s, scope *keep, const examples *given, const void *options,
+                    void *state)
+{
+    const knn_options *o = options;
+    knn_state *m = state;
+    const examples e = counted(s, given);
+    double k = o->k > 0 ? (double)o->k : o->chosen;
+
+    if (k == 0)
+        k = choose(s, &learner_knn, options, offsetof(knn_options, chosen), 3,
+                   (const double[]){5, 1, 15}, &e);
+    *m = (knn_state){.n = e.x.n,
+                     .cols = e.x.cols,
+                     .classes = e.y.k,
+                     .k = (int64_t)k,
+                     .distance = o->distance,
+                     .nearer_counts_more = o->weights == 1,
+                     .x = matrix_keep(keep, e.x),
+                     .cls = e.y.cls ? COPY(keep, e.y.cls, e.x.n) : NULL,
+                     .num = e.y.num ? COPY(keep, e.y.num, e.x.n) : NULL,
+                     .on = e.y.on ? COPY(keep, e.y.on, e.x.n * e.y.k) : NULL,
+                     .weight = e.weight ? COPY(keep, e.weight, e.x.n) : NULL};
+    m->reach = reach_of(s, m);
+    if (e.key) m->order = order_of(s, keep, &e, count_of(s, m));
+    report_real(s, "k", (double)(m->k < m->n ? m->k : m->n));
+}
+
+/* ---- votes ---- */
+
+/* The neighbours of one row: which, how far, how many rows each stands for. */
+typedef struct voters {
+    int64_t n;
+    const int64_t *index;
+    const double *dist;
+    double *count;
+} voters;
+
+/* How much a vote counts; where some neighbours are at distance 0, only those do. */
+static double vote(const knn_state *m, double first, double d)
+{
+    if (!m->nearer_counts_more) return 1;
+    if (first == 0) return d == 0;
+    /* Relative to the nearest, so that 1 / d cannot overflow. */
+    return isinf(d) ? isinf(first) : first / d;
+}
+
+/* What is said for a class among those that have as many votes. */
+typedef struct claim {
+    double sum, first; /* distances of its neighbours: all, the nearest */
+    double examples;
+    int64_t order; /* of its nearest neighbour */
+} claim;
+
+static claim claim_of(const knn_state *m, const voters *v, int32_t c, double count)
+{
+    claim of = {0, INFINITY, count, INT64_MAX};
+
+    for (int64_t r = v->n - 1; r >= 0; r--) {
+        const int64_t i = v->index[r];
+        if (m->cls[i] != c || v->count[r] == 0) continue;
+        of.sum += v->count[r] * v->dist[r];
+        of.first = v->dist[r];
+        of.order = m->order ? m->order[i] : i;
     }
-done:
-    return st;
+    return of;
 }
 
-/* index and dist are the caller's. */
-static void search_clear(search *s)
+static bool stronger(claim a, claim b)
 {
-    FERRY_FREE(s->factor, s->offset, s->qn, s->xn, s->best, s->dot.data, s->b.data);
+    if (a.sum != b.sum) return a.sum < b.sum;
+    if (a.first != b.first) return a.first < b.first;
+    if (a.examples != b.examples) return a.examples > b.examples;
+    return a.order < b.order;
 }
 
-/* As many queries at a time as memory allows, in multiples of STRIP, at least one strip.
- * O(nnz(x) rows of q) for the products, and about k exact distances a query. */
-ferry_status ferry_i_knn(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
-                         int64_t k, ferry_distance distance, int64_t *index, double *dist)
+/* Of classes with as many votes one bit more for the one whose neighbours are nearer together, then whose first is,
+ * then which has more examples. */
+static void break_tie(const knn_state *m, const voters *v, const double *count,
+                      double *score)
 {
-    ferry_status st = FERRY_OK;
-    int64_t width = MOST_CELLS / (x->rows + x->cols + 1) / STRIP * STRIP;
-    bool finish = false;
-    search s = {x, q, k, distance, .index = index, .dist = dist};
+    double most = 0;
+    int64_t best = -1, tied = 0;
+    claim of = {0};
 
-    assert(x->cols == q->cols && k >= 1);
-    width = width < STRIP ? STRIP : width > MOST_QUERIES ? MOST_QUERIES : width;
-    FERRY_TRY(search_init(ctx, &s, width));
-    for (int64_t first = 0; first < q->rows; first += width) {
-        const int64_t rest = q->rows - first, queries = rest < width ? rest : width;
-        search_block(ctx, &s, first, queries);
-        FERRY_TRY(
-            ferry_i_progress(ctx, "neighbours", first + queries, q->rows, NAN, &finish));
+    for (int64_t c = 0; c < m->classes; c++)
+        most = fmax(most, score[c]);
+    const double least = most * (1 - 1e-12); /* weights are added up in any order */
+    for (int64_t c = 0; c < m->classes; c++)
+        tied += score[c] >= least;
+    for (int64_t c = 0; tied > 1 && most > 0 && c < m->classes; c++) {
+        if (score[c] < least) continue;
+        const claim own = claim_of(m, v, (int32_t)c, count[c]);
+        if (best >= 0 && !stronger(own, of)) continue;
+        best = c;
+        of = own;
     }
-done:
-    search_clear(&s);
-    return st;
+    if (best >= 0) score[best] = nextafter(most, INFINITY);
 }
+
+/* score <- shares of the votes for each class or label, or the mean number. */
+static void poll(const knn_state *m, const voters *v, double *score)
+{
+    double all = 0, left = (double)m->k;
+
+    for (int64_t r = 0; r < v->n; r++) {
+        const int64_t i = v->index[r];
+        v->count[r] = fmin(left, m->weight ? m->weight[i] : 1);
+        left -= v->count[r];
+        const double w = v->count[r] * vote(m, v->dist[0], v->dist[r]);
+        all += w;
+        if (m->cls) score[m->cls[i]] += w;
+        if (m->num) score[0] += w * m->num[i];
+        for (int64_t c = 0; m->on && c < m->classes; c++)
+            score[c] += w * m->on[i * m->classes + c];
+    }
+    for (int64_t c = 0; c < m->classes; c++)
+        score[c] /= all;
+}
+
+static void knn_scores(scope *s, const void *state, matrix x, block out)
+{
+    const knn_state *m = state;
+    int64_t *index = NEW(s, int64_t, x.n * m->reach);
+    double *dist = NEW(s, double, x.n * m->reach), *count = NEW(s, double, m->reach);
+    const double *of_class = count_of(s, m);
+
+    nearest(s, m->x, x, m->reach, (ferry_distance)m->distance, m->order, index, dist);
+    memset(out.at, 0, (size_t)(out.n * out.k) * sizeof *out.at);
+    for (int64_t i = 0; i < x.n; i++) {
+        const voters v = {m->reach, index + i * m->reach, dist + i * m->reach, count};
+        poll(m, &v, ROW(out, i));
+        if (m->cls) break_tie(m, &v, of_class, ROW(out, i));
+    }
+}
+
+static bool knn_serves(const void *state, int64_t cols, int64_t k)
+{
+    const knn_state *m = state;
+
+    return m->cols == cols && m->classes == k;
+}
+
+const learner learner_knn = {
+    .name = "knn",
+    .summary = "the k nearest labelled instances vote",
+    .reference = "Cover and Hart, Nearest Neighbor Pattern Classification, IEEE IT 1967",
+    .takes = LEARN_CLASSES | LEARN_SETS | LEARN_NUMBERS | LEARN_WEIGHTS,
+    LEARNER_OPTIONS(knn_opts, knn_options),
+    .state = &knn_table,
+    .fit = knn_fit,
+    .scores = knn_scores,
+    .serves = knn_serves,
+    .least = 0.5,
+};

@@ -15,52 +15,45 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/ranks.h"
-#include "learn/linear_newton.h"
-#include "learn/rows.h"
+#include "learn/linear.h"
 
 enum { STEPS = 1000, HALVINGS = 60 };
-/* Inner steps end at this share of the gradient, or at its drop so far if that is less; a step must
- * win this share of what the slope promises; weight of the Hessian's diagonal. As in liblinear. */
+/* Inner steps end at this share of the gradient, or at its drop so far if that is less; a step must win this share of
+ * what the slope promises; weight of the Hessian's diagonal. As in liblinear. */
 static const double INNER = 0.1, ARMIJO = 0.01, DIAGONAL = 0.01;
 
-void ferry_i_newton_free(ferry_newton *p)
+/* One array for the seven vectors of cols + 1, w the first of them. */
+newton newton_new(scope *s, matrix x, const linear_options *o)
 {
-    FERRY_FREE(p->y, p->c, p->m, p->slope, p->bend, p->xs, p->w);
-}
+    const int64_t n = x.n, d = x.cols + 1;
+    double *v = NEW(s, double, 7 * d);
 
-/* One block for the six vectors of d + 1, w the first of them. */
-ferry_status ferry_i_newton_new(ferry_ctx *ctx, const ferry_matrix *x, bool bias,
-                                ferry_newton *p)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t n = x->rows, d = x->cols + 1;
-
-    *p = (ferry_newton){.ctx = ctx, .x = x, .bias = bias};
-    FERRY_NEW(ctx, p->y, n);
-    FERRY_NEW(ctx, p->c, n);
-    FERRY_NEW(ctx, p->m, n);
-    FERRY_NEW(ctx, p->slope, n);
-    FERRY_NEW(ctx, p->bend, n);
-    FERRY_NEW(ctx, p->xs, n);
-    FERRY_NEW(ctx, p->w, 7 * d);
-    p->g = p->w + d;
-    p->s = p->g + d;
-    p->r = p->s + d;
-    p->q = p->r + d;
-    p->h = p->q + d;
-    p->diag = p->h + d;
-done:
-    return st;
+    return (newton){.x = x,
+                    .loss = o->loss,
+                    .tube = o->tube,
+                    .bias = o->bias,
+                    .y = NEW(s, double, n),
+                    .c = NEW(s, double, n),
+                    .m = NEW(s, double, n),
+                    .slope = NEW(s, double, n),
+                    .bend = NEW(s, double, n),
+                    .x_step = NEW(s, double, n),
+                    .w = v,
+                    .gradient = v + d,
+                    .step = v + 2 * d,
+                    .residual = v + 3 * d,
+                    .direction = v + 4 * d,
+                    .bent = v + 5 * d,
+                    .diagonal = v + 6 * d};
 }
 
 /* ---- rows ---- */
 
 /* w'x_i. Four sums where the row is dense, or each addition would wait for the one before. */
-static double row_dot(const ferry_newton *p, int64_t i, const double *w)
+static double margin(const newton *p, int64_t i, const double *w)
 {
-    const ferry_matrix *x = p->x;
-    double sum = p->bias ? w[x->cols] : 0;
+    const ferry_matrix *x = p->x.m;
+    double all = p->bias * w[x->cols];
 
     if (x->dense) {
         const double *v = x->dense + i * x->cols;
@@ -70,18 +63,18 @@ static double row_dot(const ferry_newton *p, int64_t i, const double *w)
             for (int64_t k = 0; k < 4; k++)
                 four[k] += v[j + k] * w[j + k];
         for (; j < x->cols; j++)
-            sum += v[j] * w[j];
-        return sum + ((four[0] + four[1]) + (four[2] + four[3]));
+            all += v[j] * w[j];
+        return all + ((four[0] + four[1]) + (four[2] + four[3]));
     }
     for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
-        sum += x->value[e] * w[x->index[e]];
-    return sum;
+        all += x->value[e] * w[x->index[e]];
+    return all;
 }
 
 /* to += a x_i. */
-static void row_add(const ferry_newton *p, int64_t i, double a, double *to)
+static void add(const newton *p, int64_t i, double a, double *to)
 {
-    const ferry_matrix *x = p->x;
+    const ferry_matrix *x = p->x.m;
 
     if (x->dense) {
         const double *v = x->dense + i * x->cols;
@@ -91,180 +84,174 @@ static void row_add(const ferry_newton *p, int64_t i, double a, double *to)
         for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
             to[x->index[e]] += a * x->value[e];
     }
-    if (p->bias) to[x->cols] += a;
+    to[x->cols] += a * p->bias;
 }
 
 static double dot(int64_t n, const double *a, const double *b)
 {
-    double sum = 0;
+    double all = 0;
 
     for (int64_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
+        all += a[i] * b[i];
+    return all;
 }
 
-/* v <- from (d + 1; NULL: ones), to which rows are to be added: it counts once, not on every rank. */
-static void start(const ferry_newton *p, const double *from, double *v)
+static void clear(const newton *p, double *v)
 {
-    const bool other = p->x->whole && p->ctx->ranks->rank > 0;
-
-    for (int64_t j = 0; j <= p->x->cols; j++)
-        v[j] = other ? 0 : from ? from[j] : 1;
+    memset(v, 0, (size_t)(p->x.cols + 1) * sizeof *v);
 }
 
-/* v (d + 1) <- the sum over all ranks' rows. A failure shows in the next progress, or at the end. */
-static void meet(const ferry_newton *p, double *v)
+/* v <- v of all rows, and `plus` (NULL: ones). */
+static void add_up(scope *s, const newton *p, const double *plus, double *v)
 {
-    (void)ferry_i_sum_rows(p->ctx, p->x, p->x->cols + 1, v);
+    sums(s, p->x.rows, p->x.cols + 1, v);
+    for (int64_t j = 0; j <= p->x.cols; j++)
+        v[j] += plus ? plus[j] : 1;
 }
 
 /* ---- losses ---- */
 
-/* loss(y, m), and its first and second derivative by m where asked for. */
-static double loss(const ferry_newton *p, double y, double m, double *slope, double *bend)
+/* loss(y, m), and its first and second derivative by m. */
+static double loss(const newton *p, double y, double m, double *slope, double *bend)
 {
-    if (p->kind == FERRY_LINEAR_LOGREG) {
+    if (p->loss == LOSS_LOGISTIC) {
         const double ym = y * m, e = exp(-fabs(ym)),
-                     s = ym >= 0 ? 1 / (1 + e) : e / (1 + e);
-        *slope = y * (s - 1);
-        *bend = s * (1 - s);
+                     at = ym >= 0 ? 1 / (1 + e) : e / (1 + e);
+        *slope = y * (at - 1);
+        *bend = at * (1 - at);
         return ym >= 0 ? log1p(e) : log1p(e) - ym;
     }
     /* squared: how far m is out, and the sign that takes it further */
-    const double sign = p->kind == FERRY_LINEAR_SVM ? -y : m > y ? 1 : -1;
-    const double out = p->kind == FERRY_LINEAR_SVM ? 1 - y * m : fabs(m - y) - p->tube;
+    const double sign = p->loss == LOSS_HINGE ? -y : m > y ? 1 : -1;
+    const double out = p->loss == LOSS_HINGE ? 1 - y * m : fabs(m - y) - p->tube;
     *slope = out > 0 ? 2 * sign * out : 0;
     *bend = out > 0 ? 2 : 0;
     return out > 0 ? out * out : 0;
 }
 
-/* Sum of the losses at margins m + step * xs. */
-static double losses_at(ferry_newton *p, double step)
+/* Sum of the losses at margins m + t x_step. */
+static double losses_at(scope *s, const newton *p, double t)
 {
-    double sum = 0, slope = 0, bend = 0;
+    double all = 0, slope = 0, bend = 0;
 
-    for (int64_t i = 0; i < p->x->rows; i++)
-        sum += p->c[i] * loss(p, p->y[i], p->m[i] + step * p->xs[i], &slope, &bend);
-    (void)ferry_i_sum_rows(p->ctx, p->x, 1, &sum);
-    return sum;
+    for (int64_t i = 0; i < p->x.n; i++)
+        all += p->c[i] * loss(p, p->y[i], p->m[i] + t * p->x_step[i], &slope, &bend);
+    return sum(s, p->x.rows, all);
 }
 
 /* At w with margins m: slope and bend (times the costs), and the gradient. */
-static void derive(ferry_newton *p)
+static void derive(scope *s, newton *p)
 {
-    start(p, p->w, p->g);
-    for (int64_t i = 0; i < p->x->rows; i++) {
+    clear(p, p->gradient);
+    for (int64_t i = 0; i < p->x.n; i++) {
         (void)loss(p, p->y[i], p->m[i], &p->slope[i], &p->bend[i]);
         p->slope[i] *= p->c[i];
         p->bend[i] *= p->c[i];
-        if (p->slope[i] != 0) row_add(p, i, p->slope[i], p->g);
+        if (p->slope[i] != 0) add(p, i, p->slope[i], p->gradient);
     }
-    meet(p, p->g);
+    add_up(s, p, p->w, p->gradient);
 }
 
 /* ---- inner steps ---- */
 
 /* The preconditioner's diagonal. */
-static void precondition(ferry_newton *p)
+static void precondition(scope *s, newton *p)
 {
-    const ferry_matrix *x = p->x;
-    const double *v = row_values(x);
+    const int64_t cols = p->x.cols;
 
-    start(p, NULL, p->diag);
-    for (int64_t i = 0; i < x->rows; i++) {
+    clear(p, p->diagonal);
+    for (int64_t i = 0; i < p->x.n; i++) {
         const double b = DIAGONAL * p->bend[i];
         if (b == 0) continue;
-        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++)
-            p->diag[row_column(x, i, e)] += b * v[e] * v[e];
-        if (p->bias) p->diag[x->cols] += b;
+        const ferry_row r = row_at(p->x, i);
+        for (int64_t e = 0; e < r.n; e++)
+            p->diagonal[r.index ? r.index[e] : e] += b * r.value[e] * r.value[e];
+        p->diagonal[cols] += b * p->bias * p->bias;
     }
-    meet(p, p->diag);
+    add_up(s, p, NULL, p->diagonal);
 }
 
-/* h <- (I + X' diag(bend) X) q. */
-static void hessian(ferry_newton *p)
+/* bent <- (I + X' diag(bend) X) direction. */
+static void hessian(scope *s, newton *p)
 {
-    start(p, p->q, p->h);
-    for (int64_t i = 0; i < p->x->rows; i++)
-        if (p->bend[i] != 0) row_add(p, i, p->bend[i] * row_dot(p, i, p->q), p->h);
-    meet(p, p->h);
+    clear(p, p->bent);
+    for (int64_t i = 0; i < p->x.n; i++)
+        if (p->bend[i] != 0) add(p, i, p->bend[i] * margin(p, i, p->direction), p->bent);
+    add_up(s, p, p->direction, p->bent);
 }
 
-/* s <- - H^-1 g, up to `share` of the gradient's length, both measured by the preconditioner. */
-static void inner(ferry_newton *p, double share)
+/* step <- - H^-1 gradient, up to `share` of the gradient's length, both measured by the preconditioner. */
+static void find_step(scope *s, newton *p, double share)
 {
-    const int64_t d = p->x->cols + 1;
+    const int64_t d = p->x.cols + 1;
     double rz = 0;
 
-    precondition(p);
+    precondition(s, p);
     for (int64_t j = 0; j < d; j++) {
-        p->s[j] = 0;
-        p->r[j] = -p->g[j];
-        p->q[j] = p->r[j] / p->diag[j];
-        rz += p->r[j] * p->q[j];
+        p->step[j] = 0;
+        p->residual[j] = -p->gradient[j];
+        p->direction[j] = p->residual[j] / p->diagonal[j];
+        rz += p->residual[j] * p->direction[j];
     }
     const double enough = share * share * rz;
     /* exact after d + 1 steps or n + 1, but for rounding */
     for (int64_t k = 0; k < 2 * d + 20 && rz > enough && rz > DBL_MIN; k++) {
         double next = 0;
-        hessian(p);
-        const double step = rz / dot(d, p->q, p->h);
+        hessian(s, p);
+        const double t = rz / dot(d, p->direction, p->bent);
         for (int64_t j = 0; j < d; j++) {
-            p->s[j] += step * p->q[j];
-            p->r[j] -= step * p->h[j];
-            next += p->r[j] * p->r[j] / p->diag[j];
+            p->step[j] += t * p->direction[j];
+            p->residual[j] -= t * p->bent[j];
+            next += p->residual[j] * p->residual[j] / p->diagonal[j];
         }
         for (int64_t j = 0; j < d; j++)
-            p->q[j] = p->r[j] / p->diag[j] + next / rz * p->q[j];
+            p->direction[j] = p->residual[j] / p->diagonal[j] + next / rz * p->direction[j];
         rz = next;
     }
 }
 
-/* w <- w + t s, where t of 1, 1/2, 1/4 ... is the first that wins enough; false: none does, since
- * rounding is all that is left. The value at w is *f before and after. */
-static bool step_along(ferry_newton *p, double *f)
+/* w <- w + t step, where t of 1, 1/2, 1/4 ... is the first that wins enough; false: none does, since rounding is all
+ * that is left. The value at w is *f before and after. */
+static bool step_along(scope *s, newton *p, double *f)
 {
-    const int64_t n = p->x->rows, d = p->x->cols + 1;
-    const double ww = dot(d, p->w, p->w), ws = dot(d, p->w, p->s), ss = dot(d, p->s, p->s);
-    const double slope = dot(d, p->g, p->s);
+    const int64_t n = p->x.n, d = p->x.cols + 1;
+    const double ww = dot(d, p->w, p->w), ws = dot(d, p->w, p->step),
+                 ss = dot(d, p->step, p->step), slope = dot(d, p->gradient, p->step);
     double t = 1;
 
     for (int64_t i = 0; i < n; i++)
-        p->xs[i] = row_dot(p, i, p->s);
+        p->x_step[i] = margin(p, i, p->step);
     for (int k = 0; k < HALVINGS; k++, t /= 2) {
-        const double at = 0.5 * (ww + t * (2 * ws + t * ss)) + losses_at(p, t);
+        const double at = 0.5 * (ww + t * (2 * ws + t * ss)) + losses_at(s, p, t);
         if (at > *f + ARMIJO * t * slope || at >= *f) continue;
         for (int64_t j = 0; j < d; j++)
-            p->w[j] += t * p->s[j];
+            p->w[j] += t * p->step[j];
         for (int64_t i = 0; i < n; i++)
-            p->m[i] += t * p->xs[i];
+            p->m[i] += t * p->x_step[i];
         *f = at;
         return true;
     }
     return false;
 }
 
-ferry_status ferry_i_newton_solve(ferry_ctx *ctx, ferry_newton *p, double tol)
+void newton_solve(scope *s, newton *p, double tol)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t d = p->x->cols + 1;
-    double f = 0, first = -1;
+    const int64_t d = p->x.cols + 1;
+    double first = -1;
 
-    memset(p->w, 0, (size_t)d * sizeof *p->w);
-    memset(p->m, 0, (size_t)p->x->rows * sizeof *p->m);
-    memset(p->xs, 0, (size_t)p->x->rows * sizeof *p->xs);
-    f = losses_at(p, 0);
-    p->steps = 0;
-    for (; p->steps < STEPS; p->steps++) {
-        derive(p);
-        const double g = sqrt(dot(d, p->g, p->g));
+    clear(p, p->w);
+    memset(p->m, 0, (size_t)p->x.n * sizeof *p->m);
+    memset(p->x_step, 0, (size_t)p->x.n * sizeof *p->x_step);
+    double f = losses_at(s, p, 0);
+    for (int64_t k = 0; k < STEPS; k++) {
+        derive(s, p);
+        const double g = sqrt(dot(d, p->gradient, p->gradient));
         if (first < 0) first = g;
-        FERRY_NEED(ctx, isfinite(g), FERRY_ENUMERIC,
-                   "a linear model's numbers are not finite; scale the features");
+        if (!isfinite(g))
+            scope_fail(s, FERRY_ENUMERIC,
+                       "a linear model's numbers are not finite; scale the features");
         if (g <= tol * first) break;
-        inner(p, fmin(INNER, sqrt(g / first)));
-        if (!step_along(p, &f)) break;
+        find_step(s, p, fmin(INNER, sqrt(g / first)));
+        if (!step_along(s, p, &f)) break;
     }
-done:
-    return st;
 }

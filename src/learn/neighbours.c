@@ -4,26 +4,13 @@
  *
  *   w_ij = exp(-|x_i - x_j|^2 / (s_i s_j)),  s_i: the distance of i to its k-th nearest
  *
- * (Zelnik-Manor and Perona, Self-Tuning Spectral Clustering, NIPS 2004): each row has a scale of
- * its own, so that crowded and sparse regions are joined alike. The search is exact, by
- * blocks of products: O(n^2 d). */
+ * (Zelnik-Manor and Perona, Self-Tuning Spectral Clustering, NIPS 2004): each row has a scale of its own, so that
+ * crowded and sparse regions are joined alike. The search is exact, by blocks of products: O(n^2 d). */
+#include "learn/neighbours.h"
+
 #include <math.h>
-#include <stdlib.h>
 
-#include "learn/learn.h"
-
-/* The k nearest of row i without itself, of the k + 1 that were found. */
-static void without_self(int64_t i, int64_t k, int64_t *index, double *dist)
-{
-    int64_t at = 0;
-
-    while (at < k && index[at] != i)
-        at++;
-    for (; at < k; at++) {
-        index[at] = index[at + 1];
-        dist[at] = dist[at + 1];
-    }
-}
+#include "learn/nearest.h"
 
 static bool lists(const int64_t *of, int64_t k, int64_t who)
 {
@@ -32,66 +19,44 @@ static bool lists(const int64_t *of, int64_t k, int64_t who)
     return false;
 }
 
-ferry_status ferry_i_near_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
-                               int64_t **index, double **dist)
+void find_near(scope *s, matrix x, int64_t k, int64_t *index, double *dist)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t n = x->rows, wide = k + 1;
+    int64_t *all = NEW(s, int64_t, x.n * (k + 1));
+    double *far = NEW(s, double, x.n *(k + 1));
 
-    FERRY_NEW(ctx, *index, n * wide);
-    FERRY_NEW(ctx, *dist, n * wide);
-    FERRY_TRY(ferry_i_knn(ctx, x, x, wide, FERRY_EUCLIDEAN, *index, *dist));
-    for (int64_t i = 0; i < n; i++)
-        without_self(i, k, *index + i * wide, *dist + i * wide);
-done:
-    return st;
-}
-
-double ferry_i_near_weight(double d, double s, double other)
-{
-    return exp(-d / fmax(s, 1e-12) * (d / fmax(other, 1e-12)));
-}
-
-ferry_status ferry_i_near_join(ferry_ctx *ctx, int64_t n, int64_t wide, int64_t k,
-                               const int64_t *index, const double *dist, int64_t *n_edges,
-                               int64_t **from, int64_t **to, double **weight)
-{
-    ferry_status st = FERRY_OK;
-    int64_t m = 0;
-
-    FERRY_NEW(ctx, *from, n * k);
-    FERRY_NEW(ctx, *to, n * k);
-    FERRY_NEW(ctx, *weight, n * k);
-    for (int64_t i = 0; i < n; i++)
+    nearest(s, x, x, k + 1, FERRY_EUCLIDEAN, NULL, all, far);
+    for (int64_t i = 0; i < x.n; i++) {
+        const int64_t *of = all + i * (k + 1);
+        int64_t own = 0;
+        while (own < k && of[own] != i)
+            own++;
         for (int64_t e = 0; e < k; e++) {
-            const int64_t j = index[i * wide + e];
-            /* an edge that both list was added by the lower of the two */
-            if (j < 0 || (j < i && lists(index + j * wide, k, i))) continue;
-            (*from)[m] = i;
-            (*to)[m] = j;
-            (*weight)[m++] = ferry_i_near_weight(dist[i * wide + e], dist[i * wide + k - 1],
-                                                 dist[j * wide + k - 1]);
+            index[i * k + e] = of[e + (e >= own)];
+            dist[i * k + e] = far[i * (k + 1) + e + (e >= own)];
         }
-    *n_edges = m;
-done:
-    return st;
+    }
 }
 
-ferry_status ferry_i_near_edges(ferry_ctx *ctx, const ferry_matrix *x, int64_t k,
-                                int64_t *n_edges, int64_t **from, int64_t **to,
-                                double **weight)
+double near_weight(double d, double own, double other)
 {
-    ferry_status st = FERRY_OK;
-    int64_t *index = NULL;
-    double *dist = NULL;
+    return exp(-d / fmax(own, 1e-12) * (d / fmax(other, 1e-12)));
+}
 
-    *n_edges = 0;
-    *from = *to = NULL;
-    *weight = NULL;
-    FERRY_TRY(ferry_i_near_rows(ctx, x, k, &index, &dist));
-    FERRY_TRY(
-        ferry_i_near_join(ctx, x->rows, k + 1, k, index, dist, n_edges, from, to, weight));
-done:
-    FERRY_FREE(index, dist);
-    return st;
+near_edges join_near(scope *s, int64_t n, int64_t k, int64_t use, const int64_t *index,
+                     const double *dist)
+{
+    near_edges out = {0, NEW(s, int64_t, n * use), NEW(s, int64_t, n * use),
+                      NEW(s, double, n *use)};
+
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t e = 0; e < use; e++) {
+            const int64_t j = index[i * k + e];
+            /* an edge that both list was added by the lower of the two */
+            if (j < 0 || (j < i && lists(index + j * k, use, i))) continue;
+            out.from[out.n] = i;
+            out.to[out.n] = j;
+            out.weight[out.n++] =
+                near_weight(dist[i * k + e], dist[i * k + use - 1], dist[j * k + use - 1]);
+        }
+    return out;
 }

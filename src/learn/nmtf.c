@@ -10,6 +10,8 @@
 #include "learn/learn.h"
 #include "learn/nmtf.h"
 #include "learn/rows.h"
+#include "learn/simplex_qp.h"
+#include "linalg/ops.h"
 
 /* ---- making one ---- */
 
@@ -242,27 +244,33 @@ void ferry_i_nmtf_start(ferry_nmtf *n, int64_t d, const ferry_block *start, doub
 }
 
 /* Uniform in [0.1, 1.1), so that no entry starts at (or near) 0, from where it could not
- * move; columns then sum to 1. */
-static void random_f(ferry_ctx *ctx, ferry_block *f, ferry_rng *rng, double *sums)
+ * move; columns then sum to 1. Each feature has a stream of its own: no order of them decides. */
+static void random_f(ferry_ctx *ctx, ferry_block *f, ferry_rng *rng, const uint64_t *key,
+                     double *sums)
 {
-    ferry_i_fill_uniform(f, rng, 0.1, 1.1);
+    fill_by_key(rng, key, 0.1, 1.1, (block){HERE(f->rows), f->rows, f->k, f->data});
     ferry_e(ctx)->bsums(ctx, f, FERRY_COLS, 1, sums);
     for (int64_t l = 0; l < f->k; l++)
         sums[l] = sums[l] > 0 ? 1 / sums[l] : 1;
     ferry_e(ctx)->bscale(ctx, f, FERRY_COLS, sums);
 }
 
-/* Around `size`, within a factor of three: no entry so small that it would not recover. */
+/* Around `size`, within a factor of three: no entry so small that it would not recover. The same for all classes,
+ * whose order decides nothing: G tells them apart. */
 static void random_a(ferry_small *a, ferry_rng *rng, double size)
 {
-    for (int64_t e = 0; e < a->rows * a->cols; e++)
-        a->data[e] = size * (0.5 + ferry_i_rng_real(rng));
+    for (int64_t l = 0; l < a->rows; l++) {
+        const double first = size * (0.5 + ferry_i_rng_real(rng));
+        for (int64_t k = 0; k < a->cols; k++)
+            FERRY_AT(a, l, k) = first;
+    }
 }
 
 /* One size for A in a group, from the mean sum of an instance, so that H G' starts at
  * the scale of X and the first steps need not find it. Draws come in a fixed order:
  * groups, then views. */
-ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng)
+ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng,
+                                 const uint64_t *const *key)
 {
     ferry_status st = FERRY_OK;
     const double p = (double)(n->p1 + n->pa + n->p2);
@@ -285,13 +293,14 @@ ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng)
         }
         /* mean sum of an instance / (p1 + pa + p2) */
         sum = sum > 0 && p > 0 ? sum / rows / p : 1;
-        random_f(ctx, gr->f1, rng, gr->sums);
+        const uint64_t *of = key ? key[g] : NULL;
+        random_f(ctx, gr->f1, rng, of, gr->sums);
         random_a(gr->a1, rng, sum);
         random_a(gr->aa, rng, sum);
         for (int64_t v = 0; v < n->n_views; v++) {
             if (n->view[v].group != g) continue;
-            random_f(ctx, n->view[v].fa, rng, gr->sums);
-            random_f(ctx, n->view[v].f2, rng, gr->sums);
+            random_f(ctx, n->view[v].fa, rng, of, gr->sums);
+            random_f(ctx, n->view[v].f2, rng, of, gr->sums);
             random_a(n->view[v].a2, rng, sum);
         }
     }
@@ -300,6 +309,19 @@ done:
 }
 
 /* ---- running ---- */
+
+typedef struct qp {
+    small b;
+    const double *v;
+    double *g;
+} qp;
+
+static void solve_qp(scope *s, void *arg)
+{
+    const qp *q = arg;
+
+    (void)simplex_qp(s, q->b, q->v, q->g);
+}
 
 ferry_status ferry_i_nmtf_simplex_row(ferry_ctx *ctx, const ferry_small *b, const double *v,
                                       double *g)
@@ -316,7 +338,7 @@ ferry_status ferry_i_nmtf_simplex_row(ferry_ctx *ctx, const ferry_small *b, cons
         g[1] = 1 - g[0];
         return FERRY_OK;
     }
-    return ferry_i_simplex_qp(ctx, b, v, g, NULL);
+    return scope_run(ctx, solve_qp, &(qp){{b->rows, b->cols, b->data}, v, g});
 }
 
 /* The objective that a step reports is that of the state before it (it costs nothing then), so

@@ -127,8 +127,9 @@ ferry_status ferry_i_nmtf_know(ferry_ctx *ctx, ferry_nmtf *n, int64_t d,
  * 1; known rows stay one-hot. */
 void ferry_i_nmtf_start(ferry_nmtf *n, int64_t d, const ferry_block *start, double floor);
 /* F and A at random: columns of F sum to 1, and A is of the size that the sums of the
- * instances ask for. */
-ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng);
+ * instances ask for. key: of each group's features, by which they draw; NULL: their numbers. */
+ferry_status ferry_i_nmtf_random(ferry_ctx *ctx, ferry_nmtf *n, ferry_rng *rng,
+                                 const uint64_t *const *key);
 
 /* One iteration in its parts: F and A of every group, then G of every domain that is not
  * fixed (with known rows put back), then the normalisation. *objective (may be NULL) is L

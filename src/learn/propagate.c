@@ -8,7 +8,7 @@
  *
  * Gauss-Seidel uses what the sweep has already changed, and so needs no second array and
  * fewer sweeps than substitution; it is in one thread, so the order of rows is always
- * the same. Diffusion with several graphs and weights of its own is in diffuse.c. */
+ * the same. Propagation over several graphs with weights of their own is in graphs.c. */
 #include <math.h>
 
 #include "learn/learn.h"

@@ -26,54 +26,35 @@
  * The dual of the problem has a_ikl >= 0 for each pair and w_k = sum over pairs of +-
  * a_ikl x_i, so w is kept up by adding a row of x whenever the a of its pairs have
  * changed. */
+#include "learn/ranksvm.h"
+
 #include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/learn.h"
-#include "learn/rows.h"
-
 /* The weights while they are learned: feature by feature, the labels padded to fours, so
  * that a stored entry of x meets its weights side by side. With a mean mu to take off,
  * W = w - c mu', which leaves w as sparse as the rows that made it. */
 typedef struct trainer {
     const ferry_ctx *ctx; /* its engine has the loops that take the time */
-    const ferry_matrix *x;
+    matrix x;
     const double *mean;
     int64_t m, wide; /* labels, and padded */
     double scale, mean2;
     double gap;     /* that the steps of this epoch have found */
     int64_t *order; /* n: the instances as the epoch takes them */
     ferry_rng rng;
-    double *w, *bias, *c, *w_mean; /* d x wide; wide each: biases, c, w mu */
-    double *w_room;         /* where w lies, at the beginning of a line of the cache */
-    double *x_mean, *norm2; /* n each: x_i'mu, |scaled and extended x_i|^2 */
-    double *s, *add;        /* wide each: scores, sum of da */
-    double *s_no, *add_no;  /* the same of the labels that an instance lacks */
-    int64_t *start;         /* n + 1: pairs of instance i */
-    double *a;              /* pairs */
+    double *w, *bias, *c, *w_mean; /* d x wide, aligned; wide each: biases, c, w mu */
+    double *x_mean, *norm2;        /* n each: x_i'mu, |scaled and extended x_i|^2 */
+    double *s, *add;               /* wide each: scores, sum of da */
+    double *s_no, *add_no;         /* the same of the labels that an instance lacks */
+    int64_t *start;                /* n + 1: pairs of instance i */
+    double *a;                     /* pairs */
     int32_t *label,
         *n_yes; /* n x m: an instance's labels, then the others; n: how many it has */
 } trainer;
-
-/* Row i of x: its entries, and their columns when it is sparse.
- * Borrowed from x; the number of entries. */
-static int64_t row_of(const ferry_matrix *x, int64_t i, const double **v,
-                      const int32_t **index)
-{
-    const int64_t from = row_begin(x, i);
-
-    *v = row_values(x) + from;
-    *index = x->dense ? NULL : x->index + from;
-    return row_end(x, i) - from;
-}
-
-static void trainer_clear(trainer *t)
-{
-    FERRY_FREE(t->w_room, t->bias, t->x_mean, t->start, t->a, t->label, t->n_yes, t->order);
-}
 
 /* How many of the m labels are on. */
 static int64_t count_on(const uint8_t *on, int64_t m)
@@ -90,69 +71,60 @@ static int64_t count_on(const uint8_t *on, int64_t m)
  * may take it below 0. The 1 at the end is the constant feature of the bias. */
 static void measure(trainer *t, bool scale)
 {
-    const ferry_matrix *x = t->x;
-    const double *v = row_values(x);
+    const int64_t n = t->x.n;
     double total = 0;
 
-    for (int64_t j = 0; t->mean && j < x->cols; j++)
+    for (int64_t j = 0; t->mean && j < t->x.cols; j++)
         t->mean2 += t->mean[j] * t->mean[j];
-    for (int64_t i = 0; i < x->rows; i++) {
-        double sum = 0, along = 0;
-        for (int64_t e = row_begin(x, i); e < row_end(x, i); e++) {
-            sum += v[e] * v[e];
-            if (t->mean) along += v[e] * t->mean[row_column(x, i, e)];
+    for (int64_t i = 0; i < n; i++) {
+        const ferry_row r = row_at(t->x, i);
+        double square = 0, along = 0;
+        for (int64_t e = 0; e < r.n; e++) {
+            square += r.value[e] * r.value[e];
+            if (t->mean) along += r.value[e] * t->mean[r.index ? r.index[e] : e];
         }
         t->x_mean[i] = along;
-        t->norm2[i] = fmax(sum - 2 * along + t->mean2, 0);
-        total += t->norm2[i] / (double)x->rows;
+        t->norm2[i] = fmax(square - 2 * along + t->mean2, 0);
+        total += t->norm2[i] / (double)n;
     }
     t->scale = scale && total > 0 ? 1 / sqrt(total) : 1;
-    for (int64_t i = 0; i < x->rows; i++)
+    for (int64_t i = 0; i < n; i++)
         t->norm2[i] = t->scale * t->scale * t->norm2[i] + 1;
 }
 
 /* All memory of a fit: the dual has one number for each pair of a label that an instance has
  * and one that it lacks, and that is what grows (n m^2 / 4 at worst). */
-static ferry_status trainer_init(ferry_ctx *ctx, trainer *t, const ferry_matrix *x,
-                                 const double *mean, int64_t m, const uint8_t *on,
-                                 bool scale)
+static trainer trainer_new(scope *s, matrix x, const double *mean, int64_t m,
+                           const uint8_t *on, const ranker_options *o)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t wide = (m + 3) / 4 * 4, n = x->rows;
+    const int64_t wide = (m + 3) / 4 * 4, n = x.n;
+    trainer t = {.ctx = scope_ctx(s), .x = x, .mean = mean, .m = m, .wide = wide};
+    double *w = NEW(s, double, x.cols *wide + 8), *vectors = NEW(s, double, 7 * wide);
 
-    *t = (trainer){.ctx = ctx, .x = x, .mean = mean, .m = m, .wide = wide};
-    FERRY_NEW(ctx, t->w_room, x->cols * wide + 8);
-    t->w = t->w_room + (64 - (uintptr_t)t->w_room % 64) % 64 / sizeof *t->w;
-    FERRY_NEW(ctx, t->bias, 7 * wide);
-    FERRY_NEW(ctx, t->x_mean, 2 * n);
-    FERRY_NEW(ctx, t->start, n + 1);
-    FERRY_NEW(ctx, t->label, n * m);
-    FERRY_NEW(ctx, t->n_yes, n);
-    FERRY_NEW(ctx, t->order, n);
-    ferry_i_rng_seed(&t->rng, 1,
-                     0); /* always the same orders: no seed changes the result */
-    /* seven arrays of `wide` in one piece: bias, c, w_mean, s, add, s_no, add_no */
-    t->c = t->bias + wide;
-    t->w_mean = t->c + wide;
-    t->s = t->w_mean + wide;
-    t->add = t->s + wide;
-    t->s_no = t->add + wide;
-    t->add_no = t->s_no + wide;
-    t->norm2 = t->x_mean + n;
+    t.w = w + (64 - (uintptr_t)w % 64) % 64 / sizeof *w; /* a line of the cache begins */
+    double **part[] = {&t.bias, &t.c, &t.w_mean, &t.s, &t.add, &t.s_no, &t.add_no};
+    for (int64_t i = 0; i < FERRY_COUNT(part); i++)
+        *part[i] = vectors + i * wide;
+    t.x_mean = NEW(s, double, n);
+    t.norm2 = NEW(s, double, n);
+    t.start = NEW(s, int64_t, n + 1);
+    t.label = NEW(s, int32_t, n * m);
+    t.n_yes = NEW(s, int32_t, n);
+    t.order = NEW(s, int64_t, n);
+    ferry_i_rng_seed(&t.rng, 1, 0); /* always the same orders: no seed changes the result */
     for (int64_t i = 0; i < n; i++) {
         const int64_t count = count_on(on + i * m, m);
-        int32_t *yes = t->label + i * m, *no = yes + count;
+        int32_t *yes = t.label + i * m, *no = yes + count;
         for (int64_t k = 0; k < m; k++)
             *(on[i * m + k] ? yes++ : no++) = (int32_t)k;
-        t->n_yes[i] = (int32_t)count;
-        t->order[i] = i;
+        t.n_yes[i] = (int32_t)count;
+        t.order[i] = o->order ? o->order[i] : i;
         /* |Y_i| |N_i| pairs; none for an instance with no or all labels */
-        t->start[i + 1] = t->start[i] + count * (m - count);
+        t.start[i + 1] = t.start[i] + count * (m - count);
     }
-    FERRY_NEW(ctx, t->a, t->start[n]);
-    measure(t, scale);
-done:
-    return st;
+    t.a = NEW(s, double, t.start[n]);
+    measure(&t, o->scale);
+    return t;
 }
 
 /* s <- W [scale (x_i - mean); 1].
@@ -161,11 +133,9 @@ done:
  * nobody reads. */
 static void scores_of(const trainer *t, int64_t i, double *s)
 {
-    const double *v;
-    const int32_t *index;
-    const int64_t n = row_of(t->x, i, &v, &index);
+    const ferry_row r = row_at(t->x, i);
 
-    ferry_e(t->ctx)->row_mul(t->ctx, n, v, index, t->w, t->wide, s);
+    ferry_e(t->ctx)->row_mul(t->ctx, r.n, r.value, r.index, t->w, t->wide, s);
     for (int64_t k = 0; t->mean && k < t->wide; k++)
         s[k] -= t->w_mean[k] + t->c[k] * (t->x_mean[i] - t->mean2);
     for (int64_t k = 0; k < t->wide; k++)
@@ -177,9 +147,7 @@ static void scores_of(const trainer *t, int64_t i, double *s)
  * w mu moves along by scale add (x_i'mu), so it is never computed anew. */
 static void update(trainer *t, int64_t i)
 {
-    const double *v;
-    const int32_t *index;
-    const int64_t n = row_of(t->x, i, &v, &index);
+    const ferry_row r = row_at(t->x, i);
 
     for (int64_t k = 0; k < t->wide; k++) {
         t->bias[k] += t->add[k];
@@ -188,14 +156,14 @@ static void update(trainer *t, int64_t i)
         t->c[k] += t->add[k];
         t->w_mean[k] += t->add[k] * t->x_mean[i];
     }
-    ferry_e(t->ctx)->row_add(t->ctx, n, v, index, t->w, t->wide, t->add);
+    ferry_e(t->ctx)->row_add(t->ctx, r.n, r.value, r.index, t->w, t->wide, t->add);
 }
 
 /* All pairs of instance i.
  * The scores are computed once and then kept up through the pairs: a step on (k, l)
  * moves s_k and s_l by da |x_i|^2 and no other score. The scores of the labels that are
  * off lie side by side (s_no), which is what the engine's loop over them wants. */
-static void visit(trainer *t, int64_t i, double C)
+static void step(trainer *t, int64_t i, double C)
 {
     const double norm2 = t->norm2[i];
     const int64_t pairs = t->start[i + 1] - t->start[i];
@@ -228,40 +196,31 @@ static void visit(trainer *t, int64_t i, double C)
     if (moved) update(t, i);
 }
 
-/* W as the model keeps it: label by label, mean worked in.
- * The caller's r owns w (m x (d + 1)) and room for the threshold. */
-static ferry_status keep(ferry_ctx *ctx, const trainer *t, ferry_ranksvm *r)
+/* W as the model keeps it: label by label, mean worked in. */
+static block weights_of(scope *keep, const trainer *t)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t d = t->x->cols;
+    const int64_t d = t->x.cols;
+    const block w = block_new(keep, HERE(t->m), t->m, d + 1);
 
-    r->m = t->m;
-    r->d = d;
-    r->scale = t->scale;
-    FERRY_NEW(ctx, r->w, t->m * (d + 1));
-    FERRY_NEW(ctx, r->threshold, t->m + 1);
     for (int64_t k = 0; k < t->m; k++) {
         for (int64_t j = 0; j < d; j++)
-            r->w[k * (d + 1) + j] =
-                t->w[j * t->wide + k] - (t->mean ? t->c[k] * t->mean[j] : 0);
-        r->w[k * (d + 1) + d] = t->bias[k];
+            ROW(w, k)[j] = t->w[j * t->wide + k] - (t->mean ? t->c[k] * t->mean[j] : 0);
+        ROW(w, k)[d] = t->bias[k];
     }
-done:
-    return st;
+    return w;
 }
 
 /* Value of the primal problem for scores f.
  * 1/2 |W|^2 + C sum_i loss_i / (|Y_i| |N_i|), in O(pairs): reported, not used to stop. */
-static double primal(const trainer *t, const ferry_ranksvm *r, const ferry_block *f,
-                     double C)
+static double primal(const trainer *t, block w, block f, double C)
 {
-    const int64_t m = r->m;
+    const int64_t m = t->m;
     double value = 0;
 
-    for (int64_t e = 0; e < m * (r->d + 1); e++)
-        value += r->w[e] * r->w[e] / 2;
-    for (int64_t i = 0; i < f->rows; i++) {
-        const double *s = FERRY_ROW(f, i);
+    for (int64_t e = 0; e < w.n * w.k; e++)
+        value += w.at[e] * w.at[e] / 2;
+    for (int64_t i = 0; i < f.n; i++) {
+        const double *s = ROW(f, i);
         const int64_t n_yes = t->n_yes[i], n_no = m - n_yes;
         const int32_t *yes = t->label + i * m, *no = yes + n_yes;
         double loss = 0;
@@ -311,7 +270,7 @@ static void sort_pairs(int64_t m, double *pair)
 
 /* Between two scores so that the fewest labels are on the wrong side, the lowest of equals; one
  * walk over the sorted scores, O(m log m). */
-double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y, double *scratch)
+double best_threshold(int64_t m, const double *f, const uint8_t *y, double *scratch)
 {
     int64_t errors = 0, least;
     double best;
@@ -342,119 +301,100 @@ double ferry_i_best_threshold(int64_t m, const double *f, const uint8_t *y, doub
  * By the singular values, of which those of rounding size are left out: the
  * pseudo-inverse V S^+ U'. A tall F is brought to k x k by QR first, which keeps its
  * singular values. */
-static ferry_status least_squares(ferry_ctx *ctx, ferry_small *f, ferry_small *t,
-                                  double *coef)
+static void least_squares(scope *s, small f, small t, double *coef)
 {
-    ferry_status st = FERRY_OK;
+    ferry_ctx *ctx = scope_ctx(s);
     const ferry_engine *e = ferry_e(ctx);
-    const int64_t n = f->rows, k = f->cols, r = n < k ? n : k;
-    ferry_small *square = NULL, *u = NULL, *v = NULL, *qt = NULL, *ut = NULL;
-    ferry_small out = {k, 1, coef};
-    double *s = ferry_i_calloc(r, sizeof *s);
+    const int64_t n = f.rows, k = f.cols, r = n < k ? n : k;
     const bool tall = n > k;
+    ferry_small of = small_ref(f), left = small_ref(t), out = {k, 1, coef};
+    ferry_small square = small_ref(small_new(s, k, k)), qt = small_ref(small_new(s, k, 1));
+    ferry_small u = small_ref(small_new(s, tall ? k : n, r)),
+                v = small_ref(small_new(s, k, r)), ut = small_ref(small_new(s, r, 1));
+    double *sigma = NEW(s, double, r);
 
-    FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_small_new(ctx, k, k, &square));
-    FERRY_TRY(ferry_i_small_new(ctx, k, 1, &qt));
     if (tall) { /* F = Q R, and only R is split */
-        FERRY_TRY(e->qr(ctx, f, square));
-        e->gemm(ctx, true, false, 1, f, t, 0, qt);
+        scope_check(s, e->qr(ctx, &of, &square));
+        e->gemm(ctx, true, false, 1, &of, &left, 0, &qt);
     }
-    FERRY_TRY(ferry_i_small_new(ctx, tall ? k : n, r, &u));
-    FERRY_TRY(ferry_i_small_new(ctx, k, r, &v));
-    FERRY_TRY(ferry_i_small_new(ctx, r, 1, &ut));
-    FERRY_TRY(e->svd(ctx, tall ? square : f, u, s, v));
-    e->gemm(ctx, true, false, 1, u, tall ? qt : t, 0, ut);
+    scope_check(s, e->svd(ctx, tall ? &square : &of, &u, sigma, &v));
+    e->gemm(ctx, true, false, 1, &u, tall ? &qt : &left, 0, &ut);
     for (int64_t j = 0; j < r; j++) {
         /* the usual cut: below it a singular value cannot be told from 0 */
-        const double least = DBL_EPSILON * (double)(n > k ? n : k) * s[0];
-        ut->data[j] = s[j] > least ? ut->data[j] / s[j] : 0;
+        const double least = DBL_EPSILON * (double)(n > k ? n : k) * sigma[0];
+        ut.data[j] = sigma[j] > least ? ut.data[j] / sigma[j] : 0;
     }
-    e->gemm(ctx, false, false, 1, v, ut, 0, &out);
-done:
-    FERRY_FREE(ut, v, u, qt, square, s);
-    return st;
+    e->gemm(ctx, false, false, 1, &v, &ut, 0, &out);
 }
 
-/* threshold <- least squares of the best thresholds on [scores, 1].
- * t(x) = sum_k theta_k f_k(x) + theta_m; n x (m + 1) numbers, by SVD. */
-static ferry_status fit_threshold(ferry_ctx *ctx, const ferry_block *scores,
-                                  const uint8_t *on, ferry_ranksvm *r)
+/* t(x) = sum_k theta_k f_k(x) + theta_m; n x (m + 1) numbers, by SVD. */
+void fit_threshold(scope *s, block scores, const uint8_t *on, double *threshold)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t n = scores->rows, m = r->m;
-    ferry_small *f = NULL, *t = NULL;
-    double *scratch = ferry_i_calloc(2 * m, sizeof *scratch);
+    const int64_t mark = scope_mark(s), n = scores.n, m = scores.k;
 
-    FERRY_HAVE(ctx, scratch);
-    if (n == 0 || m == 0) goto done;
-    FERRY_TRY(ferry_i_small_new(ctx, n, m + 1, &f));
-    FERRY_TRY(ferry_i_small_new(ctx, n, 1, &t));
+    if (n == 0 || m == 0) return;
+    const small f = small_new(s, n, m + 1), t = small_new(s, n, 1);
+    double *scratch = NEW(s, double, 2 * m);
     for (int64_t i = 0; i < n; i++) {
-        const double *s = FERRY_ROW(scores, i);
+        const double *row = ROW(scores, i);
         for (int64_t k = 0; k < m; k++)
-            FERRY_AT(f, i, k) = s[k];
-        FERRY_AT(f, i, m) = 1;
-        t->data[i] = ferry_i_best_threshold(m, s, on + i * m, scratch);
+            AT(f, i, k) = row[k];
+        AT(f, i, m) = 1;
+        t.at[i] = best_threshold(m, row, on + i * m, scratch);
     }
-    FERRY_TRY(least_squares(ctx, f, t, r->threshold));
-done:
-    FERRY_FREE(t, f, scratch);
-    return st;
+    least_squares(s, f, t, threshold);
+    scope_release(s, mark);
 }
 
 /* An instance may get no label at all, or all: only the threshold decides. */
-void ferry_i_ranksvm_decide(const ferry_ranksvm *r, const double *f, uint8_t *set)
+void ranker_decide(int64_t m, const double *threshold, const double *f, uint8_t *set)
 {
-    double t = r->threshold[r->m];
+    double t = threshold[m];
 
-    for (int64_t k = 0; k < r->m; k++)
-        t += r->threshold[k] * f[k];
-    for (int64_t k = 0; k < r->m; k++)
+    for (int64_t k = 0; k < m; k++)
+        t += threshold[k] * f[k];
+    for (int64_t k = 0; k < m; k++)
         set[k] = f[k] > t;
 }
 
 /* ---- the learner ---- */
 
 /* Scale and mean are worked into the weights once, so that sparse rows stay sparse.
- * f = W [scale (x - mean); 1] = (scale W) x + (bias - scale W mean). x is n x d; mean
- * must be that of the fit, or NULL as there. */
-ferry_status ferry_i_ranksvm_scores(ferry_ctx *ctx, const ferry_ranksvm *r,
-                                    const ferry_matrix *x, const double *mean,
-                                    ferry_block *scores)
+ * f = W [scale (x - mean); 1] = (scale W) x + (bias - scale W mean). mean must be that of
+ * the fit, or NULL as there. */
+void ranker_scores(scope *s, const ranker *r, matrix x, const double *mean, block out)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t d = r->d;
-    double *w = ferry_i_calloc(r->m * (d + 1), sizeof *w); /* scale and mean worked in */
+    const int64_t mark = scope_mark(s), d = x.cols, m = r->w.n;
+    const block w = block_new(s, HERE(d), d, m); /* scale worked in */
+    double *bias = NEW(s, double, m);
 
-    assert(x->cols == d && scores->k == r->m);
-    FERRY_HAVE(ctx, w);
-    for (int64_t k = 0; k < r->m; k++) {
-        double *to = w + k * (d + 1);
-        const double *from = r->w + k * (d + 1);
-        to[d] = from[d];
+    assert(r->w.k == d + 1 && out.k == m);
+    for (int64_t k = 0; k < m; k++) {
+        const double *from = ROW(r->w, k);
+        bias[k] = from[d];
         for (int64_t j = 0; j < d; j++) {
-            to[j] = r->scale * from[j];
-            if (mean) to[d] -= to[j] * mean[j];
+            const double to = ROW(w, j)[k] = r->scale * from[j];
+            if (mean) bias[k] -= to * mean[j];
         }
     }
-    FERRY_TRY(ferry_i_linear_apply(ctx, x, r->m, w, scores));
-done:
-    ferry_i_free(w);
-    return st;
+    mul(s, x, w, out);
+    for (int64_t i = 0; i < out.n; i++)
+        for (int64_t k = 0; k < m; k++)
+            ROW(out, i)[k] += bias[k];
+    scope_release(s, mark);
 }
 
 /* One epoch; the gap that its steps found, relative to that of W = 0. 0: no pair moved. */
-static double epoch(trainer *t, const ferry_ranksvm_options *o)
+static double epoch(trainer *t, const ranker_options *o)
 {
-    const int64_t n = t->x->rows;
+    const int64_t n = t->x.n;
     int64_t learn = 0; /* instances with pairs */
 
     if (o->shuffle) ferry_i_rng_shuffle(&t->rng, n, t->order);
     t->gap = 0;
     for (int64_t e = 0; e < n; e++) {
         const int64_t i = t->order[e];
-        visit(t, i, o->C);
+        step(t, i, o->C);
         learn += t->start[i + 1] > t->start[i];
     }
     return learn > 0 ? t->gap / (o->C * (double)learn) : 0;
@@ -463,40 +403,114 @@ static double epoch(trainer *t, const ferry_ranksvm_options *o)
 /* Epochs over all instances until the gap is o->tol or less, o->epochs of them, or progress says
  * so. The threshold and the objective come from the scores of the final weights, on the
  * training rows. Memory: one number for each pair, m weights for each feature. */
-ferry_status ferry_i_ranksvm_fit(ferry_ctx *ctx, const ferry_ranksvm_options *o,
-                                 const ferry_matrix *x, const double *mean, int64_t m,
-                                 const uint8_t *on, ferry_ranksvm **out, bool *finish)
+ranker ranker_fit(scope *s, scope *keep, const ranker_options *o, matrix x,
+                  const double *mean, int64_t m, const uint8_t *on)
 {
-    ferry_status st = FERRY_OK;
-    trainer t = {0};
-    ferry_ranksvm *r = NULL;
-    ferry_block *f = NULL;
+    ranker r = {.gap = INFINITY, .threshold = NEW(keep, double, m + 1)};
+    trainer t = trainer_new(s, x, mean, m, on, o);
 
-    *out = NULL;
-    *finish = false;
-    FERRY_NEW(ctx, r, 1);
-    FERRY_TRY(trainer_init(ctx, &t, x, mean, m, on, o->scale));
-    r->gap = INFINITY;
-    while (r->epochs < o->epochs && r->gap > o->tol && !*finish) {
-        r->gap = epoch(&t, o);
-        r->epochs++;
-        FERRY_TRY(ferry_i_progress(ctx, "ranksvm", r->epochs, o->epochs, NAN, finish));
+    while (r.epochs < o->epochs && r.gap > o->tol && !r.finish) {
+        r.gap = epoch(&t, o);
+        r.epochs++;
+        r.finish = progress(s, "ranksvm", r.epochs, o->epochs, NAN);
     }
-    FERRY_TRY(keep(ctx, &t, r));
-    FERRY_TRY(ferry_i_block_new(ctx, x->rows, m, &f));
-    FERRY_TRY(ferry_i_ranksvm_scores(ctx, r, x, mean, f));
-    r->objective = primal(&t, r, f, o->C);
-    FERRY_TRY(fit_threshold(ctx, f, on, r));
-    FERRY_MOVE(*out, r);
-done:
-    ferry_i_free(f);
-    trainer_clear(&t);
-    ferry_i_ranksvm_free(r);
-    return st;
+    r.scale = t.scale;
+    r.w = weights_of(keep, &t);
+    const block f = block_new(s, x.rows, x.n, m);
+    ranker_scores(s, &r, x, mean, f);
+    r.objective = primal(&t, r.w, f, o->C);
+    fit_threshold(s, f, on, r.threshold);
+    return r;
 }
 
-void ferry_i_ranksvm_free(ferry_ranksvm *r)
+/* ---- features of their own for each label ---- */
+
+/* As above, but that x_i of label k is z_ik: a step on (k, l) is a <- clip(a - (s_k - s_l - 1) / (|z_ik|^2 + |z_il|^2)),
+ * s_k += da |z_ik|^2, s_l -= da |z_il|^2. */
+typedef struct own_trainer {
+    int64_t m;
+    const block *z;
+    double *const *w, *b;
+    double *s, *add,
+        *norm2; /* m each: of the instance at hand; norm2 with the constant feature */
+    double gap;
+} own_trainer;
+
+/* s and norm2 of instance i. */
+static void own_scores(own_trainer *t, int64_t i)
 {
-    if (!r) return;
-    FERRY_FREE(r->w, r->threshold, r);
+    for (int64_t k = 0; k < t->m; k++) {
+        const double *z = ROW(t->z[k], i);
+        t->s[k] = t->b[k];
+        t->norm2[k] = 1;
+        t->add[k] = 0;
+        for (int64_t j = 0; j < t->z[k].k; j++) {
+            t->s[k] += t->w[k][j] * z[j];
+            t->norm2[k] += z[j] * z[j];
+        }
+    }
+}
+
+/* All pairs of instance i; a: theirs, |Y_i| |N_i| = pairs of them. */
+static void own_step(own_trainer *t, int64_t i, const uint8_t *on, int64_t pairs, double C,
+                     double *a)
+{
+    const double most_a = C / (double)pairs;
+
+    own_scores(t, i);
+    for (int64_t k = 0; k < t->m; k++)
+        for (int64_t l = 0; on[k] && l < t->m; l++) {
+            if (on[l]) continue;
+            const double g = t->s[k] - t->s[l] - 1;
+            const double to = fmin(fmax(*a - g / (t->norm2[k] + t->norm2[l]), 0), most_a);
+            const double da = to - *a;
+            t->gap += *a * g + most_a * fmax(-g, 0);
+            *a++ = to;
+            t->s[k] += da * t->norm2[k];
+            t->s[l] -= da * t->norm2[l];
+            t->add[k] += da;
+            t->add[l] -= da;
+        }
+    for (int64_t k = 0; k < t->m; k++) {
+        t->b[k] += t->add[k];
+        for (int64_t j = 0; t->add[k] != 0 && j < t->z[k].k; j++)
+            t->w[k][j] += t->add[k] * ROW(t->z[k], i)[j];
+    }
+}
+
+void ranker_fit_own(scope *s, const ranker_options *o, int64_t m, const block *z,
+                    const uint8_t *on, double *const *w, double *b)
+{
+    const int64_t mark = scope_mark(s), n = m > 0 ? z[0].n : 0;
+    own_trainer t = {.m = m,
+                     .z = z,
+                     .w = w,
+                     .b = b,
+                     .s = NEW(s, double, m),
+                     .add = NEW(s, double, m),
+                     .norm2 = NEW(s, double, m)};
+    int64_t *order = NEW(s, int64_t, n), *start = NEW(s, int64_t, n + 1), learn = 0;
+    double gap = INFINITY;
+    bool finish = false;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 1, 0);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t yes = count_on(on + i * m, m);
+        order[i] = o->order ? o->order[i] : i;
+        start[i + 1] = start[i] + yes * (m - yes);
+        learn += start[i + 1] > start[i];
+    }
+    double *a = NEW(s, double, start[n]);
+    for (int64_t e = 0; e < o->epochs && gap > o->tol && learn > 0 && !finish; e++) {
+        t.gap = 0;
+        if (o->shuffle) shuffle(&rng, n, order);
+        for (int64_t r = 0; r < n; r++) {
+            const int64_t i = order[r], pairs = start[i + 1] - start[i];
+            if (pairs > 0) own_step(&t, i, on + i * m, pairs, o->C, a + start[i]);
+        }
+        gap = t.gap / (o->C * (double)learn);
+        finish = progress(s, "ranksvm", e + 1, o->epochs, NAN);
+    }
+    scope_release(s, mark);
 }

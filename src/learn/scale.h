@@ -15,6 +15,12 @@
  *   l2        rows to length 1
  *   none      missing cells are filled, nothing else
  *
+ * A column whose mean lies far from 0, next to how much it varies (a time stamp, a number of an
+ * account), says nothing by where it lies and loses its digits in products: in standard and common
+ * its mean comes off the cells themselves, also where other columns are not centred (CSR, or by
+ * the caller's wish); l2 takes such means off before it looks at lengths, which would all but
+ * consist of them. Means and deviations of such columns are worked out in a pass of their own.
+ *
  * standard, roots and common are then divided by one number, so that the mean squared
  * length of a row is 1: then one cost constant of a linear model (svm C = 1, ridge
  * lambda = 1, logreg C = 10) suits all of them. `auto` takes the first that applies:
@@ -23,8 +29,8 @@
  *             whose values are typically 20 times the usual (an amount beside yes and no)
  *   standard  fewer than 20 columns that vary, or deviations that differ by more than 20:
  *             columns in units of their own
- *   roots     no value below 0, and the sums of the rows are all but equal, or a tenth of
- *             the cells are 0 and small values prevail: counts of something
+ *   roots     no value below 0, no column far from 0, and the sums of the rows are all but
+ *             equal, or a tenth of the cells are 0 and small values prevail: counts of something
  *   common    else
  *
  * The thresholds were set on about 30 public views (text, pictures, tables, sentence
@@ -36,7 +42,7 @@
 #define FERRY_SCALE_H
 
 #include "ferry/stream.h"
-#include "linalg/linalg.h"
+#include "linalg/ops.h"
 
 /* In the order of FERRY_SCALE_CHOICES. */
 typedef enum ferry_scale {
@@ -47,7 +53,11 @@ typedef enum ferry_scale {
     FERRY_SCALE_STANDARD,
     FERRY_SCALE_ROOTS,
     FERRY_SCALE_COMMON,
-    FERRY_SCALE_L2
+    FERRY_SCALE_L2,
+    /* none, but columns far from 0 are brought near it, and values that have no squares to a size
+     * that has: for methods that scale rows themselves. Only asked for; what comes out is called
+     * none. */
+    FERRY_SCALE_NEAR = 100
 } ferry_scale;
 
 /* The option `scale` of every method that has one (after a comma: what a value was
@@ -67,17 +77,21 @@ typedef struct ferry_scale_part {
     const int32_t *map;
 } ferry_scale_part;
 
-/* What the rule looks at, over all parts; a column varies if sd > 1e-7 |mean|. Where a scale is asked for by name, what
- * only the rule needs (frac, unit, cvsum, skew) may be left out. */
+/* What the rule looks at, over all parts; a column varies if its deviation is above the rounding of its values. Where a scale
+ * is asked for by name, what only the rule needs (frac, unit, cvsum, skew) may be left out. */
 typedef struct ferry_scale_facts {
     int64_t n, d, vary; /* rows, columns, columns that vary */
-    double fill;        /* share of the present cells that are not 0 */
-    bool neg, frac;     /* some value is below 0; is not whole */
-    double unit;        /* typical size of the largest frequent column / of the median one;
+    int64_t far;        /* columns that lie further from 0 than 3 times their range */
+    int64_t lost;    /* columns of several values that differ by rounding alone: constant */
+    int64_t lost_at; /* the first of them, and its mean */
+    double lost_mean;
+    double fill;    /* share of the present cells that are not 0 */
+    bool neg, frac; /* some value is below 0; is not whole */
+    double unit;    /* typical size of the largest frequent column / of the median one;
                            1 where words are ruled out anyway */
-    double spread;      /* how far the deviations of columns differ */
-    double cvsum;       /* sd / mean of the sums of rows that are not empty; inf: below 0 */
-    bool skew;          /* the median of the cells that are not 0 is below their mean; not
+    double spread;  /* how far the deviations of columns differ */
+    double cvsum;   /* sd / mean of the sums of rows that are not empty; inf: below 0 */
+    bool skew;      /* the median of the cells that are not 0 is below their mean; not
                            asked where some are below 0 */
 } ferry_scale_facts;
 
@@ -95,34 +109,43 @@ typedef struct ferry_scaler {
     double *fill;   /* what a missing cell takes: the column's mean, 0 in words */
     double *shift;  /* NULL: not centred */
     double *factor; /* NULL: 1; a column that does not vary has 0 */
+    /* what comes off always, shift or not: of n_far columns far from 0 the mean, else 0; NULL: there
+     * are none */
+    double *base;
+    int32_t *far; /* which, ascending */
+    int64_t n_far;
 } ferry_scaler;
 
-/* Learn from the rows of n parts of a view with d columns. `facts` may be NULL.
- * FERRY_ENUMERIC when values are too large to be added up. */
-ferry_status ferry_i_scaler_fit(ferry_ctx *ctx, ferry_scale wanted, int64_t d, int64_t n,
-                                const ferry_scale_part *part, ferry_scaler **out,
-                                ferry_scale_facts *facts);
-ferry_status ferry_i_scaler_new(ferry_ctx *ctx, ferry_scale kind, int64_t d,
-                                ferry_scaler **out); /* all zero, no shift nor factor */
-void ferry_i_scaler_free(ferry_scaler *s);
+/* Learn, into keep, from the rows of n parts of a view with d columns; where rows are spread over processes each
+ * looks at its own. `facts` may be NULL. Fails with FERRY_ENUMERIC when values are too large to be added up. */
+ferry_scaler *scaler_fit(scope *s, scope *keep, ferry_scale wanted, int64_t d, int64_t n,
+                         const ferry_scale_part *part, ferry_scale_facts *facts);
+/* All zero, no shift nor factor. */
+ferry_scaler *scaler_new(scope *s, ferry_scale kind, int64_t d);
+/* The same for `width` columns, of which j is column map[j] of `from` (NULL: as they are). */
+ferry_scaler *scaler_take(scope *s, const ferry_scaler *from, int64_t width,
+                          const int32_t *map);
+/* List the columns that have a base. */
+void scaler_list_far(scope *s, ferry_scaler *to);
 
 /* How much of it is done. */
 typedef struct ferry_scale_how {
-    bool missing;   /* NaN stays NaN, for learners that know what to do with it */
-    bool uncentred; /* the shift is left to the caller, also where the result is dense */
-    bool own;       /* the result outlives x: nothing that was lent to x is in it */
+    bool missing; /* NaN stays NaN, for learners that know what to do with it */
+    bool
+        uncentred; /* the shift but for the base is left to the caller, also where the result is
+                       dense */
+    bool own;      /* the result outlives x: nothing that was lent to x is in it */
 } ferry_scale_how;
 
 /* The rows of a part, prepared, in the columns of part->x (those that map to -1 become 0).
  * The result is dense or CSR as s->dense says, whatever x is. CSR is never centred, which
- * would fill it: whoever needs that takes s->shift into the products, less
- * shift_j factor_j. One more owner of x where nothing is to be done. CSR x that others keep,
+ * would fill it, but for columns far from 0: whoever needs that takes s->shift into the products, less
+ * (shift_j - base_j) factor_j. One more owner of x where nothing is to be done. CSR x that others keep,
  * too, and of which no entry becomes 0, lends its pattern: 8 bytes an entry instead of 12. */
-ferry_status ferry_i_scaler_apply(ferry_ctx *ctx, const ferry_scaler *s,
-                                  const ferry_scale_part *part, ferry_scale_how how,
-                                  ferry_matrix **out);
+ferry_matrix *scaler_apply(scope *s, const ferry_scaler *by, const ferry_scale_part *part,
+                           ferry_scale_how how);
 
-/* One row by itself, as a stream has it: the same bits as ferry_i_scaler_apply would give it
+/* One row by itself, as a stream has it: the same bits as scaler_apply() would give it
  * in a matrix, and the same form (dense or sparse, as s->dense says) whatever x is. x has no
  * map; it is lent the room until that is used again. Cannot fail, allocates nothing. */
 typedef struct ferry_scale_room {
@@ -130,13 +153,8 @@ typedef struct ferry_scale_room {
     int32_t *index; /* d */
     void *cell;     /* d cells (scale_cells.h) */
 } ferry_scale_room;
-ferry_status ferry_i_scale_room_new(ferry_ctx *ctx, int64_t d, ferry_scale_room *room);
-void ferry_i_scale_room_clear(ferry_scale_room *room);
-ferry_row ferry_i_scaler_row(const ferry_scaler *s, const ferry_row *x,
-                             const ferry_scale_room *room);
-
-/* Every row of x divided by its length, in place; one of zeros stays. Safe against squares
- * that over- or underflow. NaN is skipped. */
-void ferry_i_rows_to_unit(ferry_matrix *x);
+ferry_scale_room scale_room(scope *s, int64_t d);
+ferry_row scaler_row(const ferry_scaler *s, const ferry_row *x,
+                     const ferry_scale_room *room);
 
 #endif

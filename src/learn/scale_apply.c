@@ -9,48 +9,6 @@
 #include "learn/scale_cells.h"
 #include "linalg/columns.h"
 
-/* ---- rows to length 1 ---- */
-
-/* Sum of squares, NaN skipped. Eight sums, each of every eighth column, so that no addition
- * waits for the one before; by column and not by entry, so that zeros that are not stored
- * change no bit. */
-static double squares(const double *v, const int32_t *index, int64_t n)
-{
-    double sum[8] = {0};
-
-    if (!index) return ferry_i_row_squares(n, v);
-    for (int64_t e = 0; e < n; e++)
-        sum[index[e] % 8] += isnan(v[e]) ? 0 : v[e] * v[e];
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
-           ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-}
-
-/* The sum of squares is there. By the largest entry first where squares would over- or underflow. */
-static void unit_from(double sum, double *v, const int32_t *index, int64_t n)
-{
-    double most = 0;
-
-    if (!(sum > 1e-300 && sum < 1e300)) {
-        for (int64_t e = 0; e < n; e++)
-            most = fmax(most, fabs(v[e])); /* fmax skips NaN */
-        if (most == 0) return;
-        for (int64_t e = 0; e < n; e++)
-            v[e] /= most;
-        sum = squares(v, index, n);
-    }
-    ferry_i_row_times(n, 1 / sqrt(sum), v);
-}
-
-void ferry_i_rows_to_unit(ferry_matrix *x)
-{
-    for (int64_t i = 0; i < x->rows; i++) {
-        const int64_t at = row_begin(x, i), n = row_end(x, i) - at;
-        const int32_t *index = x->dense ? NULL : x->index + at;
-        double *v = row_values(x) + at;
-        unit_from(squares(v, index, n), v, index, n);
-    }
-}
-
 /* ---- cells ---- */
 
 typedef struct applying {
@@ -60,6 +18,9 @@ typedef struct applying {
     const ferry_scale_part *part;
     ferry_scale_how how;
     const double *shift; /* NULL: none is taken off here */
+    /* CSR: columns of the matrix that have a base, ascending */
+    int64_t n_far;
+    const int32_t *far;
     /* room for the cells of one row */
     ferry_cell *row;
 } applying;
@@ -109,7 +70,7 @@ static void fill_whole(const applying *a, const double *x, int64_t n, double *to
 
     ferry_i_row_fill(n, x, fill, a->shift, a->s->factor, to,
                      has_lengths(a->s) ? &sum : NULL);
-    if (has_lengths(a->s)) unit_from(sum, to, NULL, n);
+    if (has_lengths(a->s)) ferry_i_row_to_unit(sum, to, NULL, n);
 }
 
 /* Every cell first gets what a 0 becomes, -shift_j factor_j, then the cells that are not
@@ -134,12 +95,37 @@ static void fill_dense(const applying *a, ferry_matrix *y)
     if (!whole && has_lengths(a->s)) ferry_i_rows_to_unit(y);
 }
 
+/* The cells of row i that are missing or not 0, and those in columns far from 0, where 0 is a value
+ * like any other; merged from the back. */
+static int64_t cells_of(const applying *a, int64_t i)
+{
+    const int32_t *map = a->part->map;
+    ferry_cell *row = a->row;
+    int64_t m = ferry_i_row_cells(a->part, i, row), absent = 0;
+
+    for (int64_t k = 0, e = 0; k < a->n_far; k++) {
+        while (e < m && row[e].from < a->far[k])
+            e++;
+        absent += e == m || row[e].from != a->far[k];
+    }
+    for (int64_t k = a->n_far - 1, e = m - 1, to = m + absent; k >= 0 && to > e + 1;) {
+        if (e >= 0 && row[e].from >= a->far[k]) {
+            k -= row[e].from == a->far[k];
+            row[--to] = row[e--];
+        } else {
+            row[--to] = (ferry_cell){map ? map[a->far[k]] : a->far[k], a->far[k], 0};
+            k--;
+        }
+    }
+    return m + absent;
+}
+
 /* The cells of row i that are not 0 once prepared; written to y when it is given.
  * Where the next row begins. Called twice for each row, to count and to write: so
  * nothing has to be kept in between. */
 static int64_t csr_row(const applying *a, int64_t i, int64_t at, ferry_matrix *y)
 {
-    const int64_t m = ferry_i_row_cells(a->part, i, a->row);
+    const int64_t m = cells_of(a, i);
 
     transform(a, m);
     for (int64_t e = 0; e < m; e++) {
@@ -155,25 +141,35 @@ static int64_t csr_row(const applying *a, int64_t i, int64_t at, ferry_matrix *y
 /* Zeros that come out (a factor of 0, a count of 1 / e or less) are not stored. As many
  * entries as x has are the entries of x: it lends its pattern, which is never written to
  * (it may be the caller's). Not if we were the only ones to keep it alive. */
-static ferry_status make_csr(ferry_ctx *ctx, const applying *a, ferry_matrix **out)
+static ferry_matrix *make_csr(scope *s, const applying *a)
 {
-    ferry_status st = FERRY_OK;
     const ferry_matrix *x = a->part->x;
+    ferry_matrix *to = NULL;
     int64_t nnz = 0;
 
     for (int64_t i = 0; i < x->rows; i++)
         nnz = csr_row(a, i, nnz, NULL);
     const bool kept = __atomic_load_n(&x->refs, __ATOMIC_RELAXED) > 1 || x->pattern;
-    if (!x->dense && nnz == x->nnz && kept && !a->how.own)
-        FERRY_TRY(ferry_i_matrix_like(ctx, (ferry_matrix *)(uintptr_t)x, out));
-    else
-        FERRY_TRY(ferry_i_matrix_csr(ctx, x->rows, x->cols, nnz, out));
+    scope_check(s,
+                !x->dense && nnz == x->nnz && kept && !a->how.own && a->n_far == 0
+                    ? ferry_i_matrix_like(scope_ctx(s), (ferry_matrix *)(uintptr_t)x, &to)
+                    : ferry_i_matrix_csr(scope_ctx(s), x->rows, x->cols, nnz, &to));
     for (int64_t i = 0; i < x->rows; i++) {
-        const int64_t end = csr_row(a, i, (*out)->start[i], *out);
-        if (!(*out)->pattern) (*out)->start[i + 1] = end;
+        const int64_t end = csr_row(a, i, to->start[i], to);
+        if (!to->pattern) to->start[i + 1] = end;
     }
-done:
-    return st;
+    if (has_lengths(a->s)) ferry_i_rows_to_unit(to);
+    return to;
+}
+
+static ferry_matrix *make_dense(scope *s, const applying *a)
+{
+    ferry_matrix *to = NULL;
+
+    scope_check(
+        s, ferry_i_matrix_dense(scope_ctx(s), a->part->x->rows, a->part->x->cols, &to));
+    fill_dense(a, to);
+    return to;
 }
 
 /* Whether x is as it should be: unscaled, stored as wanted, complete, and (CSR) without
@@ -183,7 +179,8 @@ static bool nothing_to_do(const applying *a)
     const ferry_matrix *x = a->part->x;
     const double *v = row_values(x);
 
-    if (a->s->kind != FERRY_SCALE_NONE || a->s->dense != (x->dense != NULL)) return false;
+    if (a->s->kind != FERRY_SCALE_NONE || a->s->base || a->s->factor) return false;
+    if (a->s->dense != (x->dense != NULL)) return false;
     if (a->how.own && (x->borrowed || x->pattern)) return false;
     for (int64_t j = 0; a->part->map && j < x->cols; j++)
         if (a->part->map[j] < 0) return false;
@@ -200,60 +197,53 @@ static bool nothing_to_do(const applying *a)
     return true;
 }
 
-/* NaN may stay only where how.missing says so. The caller owns *out. */
-ferry_status ferry_i_scaler_apply(ferry_ctx *ctx, const ferry_scaler *s,
-                                  const ferry_scale_part *part, ferry_scale_how how,
-                                  ferry_matrix **out)
+/* The columns of the matrix that have a base. */
+static void find_far(scope *s, applying *a)
 {
-    ferry_status st = FERRY_OK;
-    applying a = {.s = s, .part = part, .how = how};
-    ferry_matrix *y = NULL;
+    const int32_t *map = a->part->map;
 
-    *out = NULL;
-    assert(part->map || part->x->cols == s->d);
-    if (nothing_to_do(&a)) {
-        /* only the count of owners changes; the matrix stays as it is */
-        *out = ferry_i_matrix_ref((ferry_matrix *)part->x);
-        goto done;
+    a->shift = a->s->base;
+    if (!a->s->base) return;
+    int32_t *far = NEW(s, int32_t, a->part->x->cols);
+    for (int64_t j = 0; j < a->part->x->cols; j++) {
+        const int64_t at = map ? map[j] : j;
+        if (at >= 0 && a->s->base[at] != 0) far[a->n_far++] = (int32_t)j;
     }
-    FERRY_NEW(ctx, a.row, part->x->cols);
-    if (s->dense) {
-        if (!how.uncentred) a.shift = s->shift;
-        FERRY_TRY(ferry_i_matrix_dense(ctx, part->x->rows, part->x->cols, &y));
-        fill_dense(&a, y);
-    } else {
-        FERRY_TRY(make_csr(ctx, &a, &y));
-        if (has_lengths(s)) ferry_i_rows_to_unit(y);
-    }
-    FERRY_MOVE(*out, y);
-done:
-    ferry_i_matrix_free(y);
-    ferry_i_free(a.row);
-    return st;
+    a->far = far;
+}
+
+/* NaN may stay only where how.missing says so. */
+ferry_matrix *scaler_apply(scope *s, const ferry_scaler *by, const ferry_scale_part *part,
+                           ferry_scale_how how)
+{
+    applying a = {.s = by, .part = part, .how = how};
+    const int64_t mark = scope_mark(s);
+    ferry_matrix *to = NULL;
+
+    assert(part->map || part->x->cols == by->d);
+    /* only the count of owners changes; the matrix stays as it is */
+    if (nothing_to_do(&a))
+        return own_matrix(s, ferry_i_matrix_ref((ferry_matrix *)(uintptr_t)part->x));
+    a.row = NEW(s, ferry_cell, part->x->cols);
+    if (by->dense)
+        a.shift = how.uncentred || !by->shift ? by->base : by->shift;
+    else
+        find_far(s, &a);
+    to = by->dense ? make_dense(s, &a) : make_csr(s, &a);
+    scope_release(s, mark);
+    return own_matrix(s, to);
 }
 
 /* ---- one row ---- */
 
-ferry_status ferry_i_scale_room_new(ferry_ctx *ctx, int64_t d, ferry_scale_room *room)
+ferry_scale_room scale_room(scope *s, int64_t d)
 {
-    ferry_status st = FERRY_OK;
-
-    FERRY_NEW(ctx, room->value, d);
-    FERRY_NEW(ctx, room->index, d);
-    FERRY_HAVE(ctx, room->cell = ferry_i_calloc(d, sizeof(ferry_cell)));
-done:
-    return st;
-}
-
-void ferry_i_scale_room_clear(ferry_scale_room *room)
-{
-    FERRY_FREE(room->value, room->index, room->cell);
-    *room = (ferry_scale_room){0};
+    return (ferry_scale_room){NEW(s, double, d), NEW(s, int32_t, d), NEW(s, ferry_cell, d)};
 }
 
 /* The row poses as a matrix of one row on the stack, so that there is one code for both. */
-ferry_row ferry_i_scaler_row(const ferry_scaler *s, const ferry_row *x,
-                             const ferry_scale_room *room)
+ferry_row scaler_row(const ferry_scaler *s, const ferry_row *x,
+                     const ferry_scale_room *room)
 {
     /* x as a matrix of one row; nothing is written to it */
     double *value = (double *)(uintptr_t)x->value;
@@ -267,7 +257,8 @@ ferry_row ferry_i_scaler_row(const ferry_scaler *s, const ferry_row *x,
                              .value = value};
     ferry_matrix out = {.rows = 1, .cols = s->d, .dense = s->dense ? room->value : NULL};
     const ferry_scale_part part = {&in, NULL};
-    const applying a = {.s = s, .part = &part, .shift = s->shift, .row = room->cell};
+    const applying a = {
+        .s = s, .part = &part, .shift = s->shift ? s->shift : s->base, .row = room->cell};
     applying sparse = a;
 
     if (s->dense) {
@@ -275,7 +266,9 @@ ferry_row ferry_i_scaler_row(const ferry_scaler *s, const ferry_row *x,
         fill_dense(&a, &out);
         return (ferry_row){s->d, NULL, room->value};
     }
-    sparse.shift = NULL;
+    sparse.shift = s->base;
+    sparse.n_far = s->n_far;
+    sparse.far = s->far;
     out.start = to;
     out.index = room->index;
     out.value = room->value;

@@ -145,6 +145,7 @@ void ferry_i_scale_dense_squares(learning *l, const ferry_matrix *x, double *sum
     row_sums(x, sum);
     for (int64_t i = 0; i < x->rows; i++)
         if (says_something(x->cols, x->dense + i * x->cols))
-            l->sum_squares += (sum[i] - l->sum_mean) * (sum[i] - l->sum_mean);
+            l->sum_squares +=
+                (sum[i] - l->sum_mean) * l->sum_by * ((sum[i] - l->sum_mean) * l->sum_by);
     add_ranks(l, x);
 }

@@ -11,21 +11,21 @@
  * 0; where it does not, take in the weight with the most negative multiplier. The objective
  * falls with every support, so none comes twice, and the end has no negative multiplier:
  * the minimum. */
+#include "learn/simplex_qp.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "learn/learn.h"
-
 /* w'Kw - 2v'w, O(p^2). */
-static double value_at(const ferry_small *k, const double *v, const double *w)
+static double value_at(small k, const double *v, const double *w)
 {
     double sum = 0;
 
-    for (int64_t i = 0; i < k->rows; i++) {
+    for (int64_t i = 0; i < k.rows; i++) {
         double kw = 0;
-        for (int64_t j = 0; j < k->rows; j++)
-            kw += FERRY_AT(k, i, j) * w[j];
+        for (int64_t j = 0; j < k.rows; j++)
+            kw += AT(k, i, j) * w[j];
         sum += w[i] * (kw - 2 * v[i]);
     }
     return sum;
@@ -41,33 +41,33 @@ static bool all_finite(int64_t n, const double *x)
 /* The system of the support `set` (bits) into a and x, which are cut to its size + 1.
  * [K_SS, s 1; s 1', 0] [w; mu / s] = [v_S; s]: the constraint is multiplied by the size
  * of K, so that the system is not badly scaled. */
-static void fill_system(const ferry_small *k, const double *v, unsigned set, double scale,
-                        ferry_small *a, ferry_small *x)
+static void fill_system(small k, const double *v, unsigned set, double scale, small *a,
+                        small *x)
 {
-    int64_t member[FERRY_SIMPLEX_MOST], n = 0;
+    int64_t member[SIMPLEX_MOST], n = 0;
 
-    for (int64_t i = 0; i < k->rows; i++)
+    for (int64_t i = 0; i < k.rows; i++)
         if (set & 1U << i) member[n++] = i;
     a->rows = a->cols = x->rows = n + 1;
     x->cols = 1;
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++)
-            FERRY_AT(a, i, j) = FERRY_AT(k, member[i], member[j]);
-        FERRY_AT(a, i, n) = FERRY_AT(a, n, i) = scale;
-        x->data[i] = v[member[i]];
+            AT(*a, i, j) = AT(k, member[i], member[j]);
+        AT(*a, i, n) = AT(*a, n, i) = scale;
+        x->at[i] = v[member[i]];
     }
-    FERRY_AT(a, n, n) = 0;
-    x->data[n] = scale;
+    AT(*a, n, n) = 0;
+    x->at[n] = scale;
 }
 
 /* w <- the solution on `set`; false when it lies outside the simplex.
  * -1e-12 is rounding and becomes 0; then the sum is made exactly 1 again. */
-static bool spread(int64_t p, unsigned set, const ferry_small *x, double *w)
+static bool on_support(int64_t p, unsigned set, small x, double *w)
 {
     double sum = 0;
 
     for (int64_t i = 0, at = 0; i < p; i++) {
-        w[i] = set & 1U << i ? x->data[at++] : 0;
+        w[i] = set & 1U << i ? x.at[at++] : 0;
         if (!(w[i] >= -1e-12)) return false;
         w[i] = fmax(w[i], 0);
         sum += w[i];
@@ -78,52 +78,55 @@ static bool spread(int64_t p, unsigned set, const ferry_small *x, double *w)
     return true;
 }
 
+static void need_finite(scope *s, small k, const double *v)
+{
+    if (!all_finite(k.rows * k.rows, k.at) || !all_finite(k.rows, v))
+        scope_fail(s, FERRY_ENUMERIC,
+                   "a quadratic program with numbers that are not finite");
+}
+
+/* x <- A^-1 x; false: singular. */
+static bool solved(scope *s, small a, small x)
+{
+    ferry_small left = small_ref(a), right = small_ref(x);
+    const ferry_status st = ferry_e(scope_ctx(s))->solve(scope_ctx(s), &left, &right);
+
+    if (st != FERRY_ENUMERIC) scope_check(s, st);
+    return st == FERRY_OK;
+}
+
 /* Exact for any symmetric K: the minimum lies inside some face, and all faces are tried.
  * For p = 12 that is 4095 systems. */
-ferry_status ferry_i_simplex_qp(ferry_ctx *ctx, const ferry_small *k, const double *v,
-                                double *w, double *objective)
+double simplex_qp(scope *s, small k, const double *v, double *w)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t p = k->rows;
-    double trial[FERRY_SIMPLEX_MOST], best = INFINITY, scale = 0;
-    ferry_small *a = NULL, *x = NULL;
+    const int64_t mark = scope_mark(s), p = k.rows;
+    double trial[SIMPLEX_MOST], best = INFINITY, scale = 0;
 
-    assert(1 <= p && k->cols == p);
-    if (p > FERRY_SIMPLEX_MOST) return ferry_i_simplex_active(ctx, k, v, w, objective);
-    FERRY_NEED(ctx, all_finite(p * p, k->data) && all_finite(p, v), FERRY_ENUMERIC,
-               "a quadratic program with numbers that are not finite");
-    FERRY_TRY(ferry_i_small_new(ctx, p + 1, p + 1, &a));
-    FERRY_TRY(ferry_i_small_new(ctx, p + 1, 1, &x));
+    assert(1 <= p && k.cols == p);
+    if (p > SIMPLEX_MOST) return simplex_active(s, k, v, w);
+    need_finite(s, k, v);
+    small a = small_new(s, p + 1, p + 1), x = small_new(s, p + 1, 1);
     for (int64_t i = 0; i < p * p; i++) /* the row of ones in the size of the others */
-        scale = fmax(scale, fabs(k->data[i]));
+        scale = fmax(scale, fabs(k.at[i]));
     if (scale == 0) scale = 1;
     for (unsigned set = 1; set < 1U << p; set++) {
-        fill_system(k, v, set, scale, a, x);
-        st = ferry_e(ctx)->solve(ctx, a, x);
-        if (st == FERRY_ENUMERIC) { /* singular */
-            st = FERRY_OK;
-            continue;
-        }
-        FERRY_TRY(st);
-        if (!spread(p, set, x, trial)) continue;
+        fill_system(k, v, set, scale, &a, &x);
+        if (!solved(s, a, x) || !on_support(p, set, x, trial)) continue;
         const double f = value_at(k, v, trial);
         if (f < best) {
             best = f;
             memcpy(w, trial, (size_t)p * sizeof *w);
         }
     }
-    /* The corners, supports of one, always solve, so something was found. */
-    if (objective) *objective = best;
-done:
-    FERRY_FREE(a, x);
-    return st;
+    scope_release(s, mark);
+    return best; /* the corners, supports of one, always solve, so something was found */
 }
 
 /* ---- the active set ---- */
 
 /* The state of the active set. */
 typedef struct active {
-    const ferry_small *k;
+    small k;
     const double *v;
     int64_t p, n; /* weights; those in the support ... */
     /* n: the support as a list */
@@ -133,34 +136,34 @@ typedef struct active {
     double *w, *z; /* where we are; the solution on the support (0 elsewhere) */
     /* the multiplier of sum w = 1; size of K and v */
     double mu, scale;
-    /* room for the system, (p + 1) x (p + 1) and its right side */
-    ferry_small *a, *x;
+    /* the system, (p + 1) x (p + 1), and its right side */
+    small a, x;
 } active;
 
 /* z and mu of the support. A hint of ridge keeps a singular system solvable; it moves the
  * solution within rounding of the face's minimisers. */
-static ferry_status solve_support(ferry_ctx *ctx, active *s)
+static void solve_support(scope *at, active *s)
 {
     s->n = 0;
     for (int64_t i = 0; i < s->p; i++)
         if (s->in[i]) s->member[s->n++] = i;
     const int64_t n = s->n;
-    s->a->rows = s->a->cols = s->x->rows = n + 1;
+    s->a.rows = s->a.cols = s->x.rows = n + 1;
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++)
-            FERRY_AT(s->a, i, j) = FERRY_AT(s->k, s->member[i], s->member[j]) +
-                                   (i == j ? 1e-14 * s->scale : 0);
-        FERRY_AT(s->a, i, n) = FERRY_AT(s->a, n, i) = s->scale;
-        s->x->data[i] = s->v[s->member[i]];
+            AT(s->a, i, j) =
+                AT(s->k, s->member[i], s->member[j]) + (i == j ? 1e-14 * s->scale : 0);
+        AT(s->a, i, n) = AT(s->a, n, i) = s->scale;
+        s->x.at[i] = s->v[s->member[i]];
     }
-    FERRY_AT(s->a, n, n) = 0;
-    s->x->data[n] = s->scale;
-    FERRY_PASS(ferry_e(ctx)->solve(ctx, s->a, s->x));
+    AT(s->a, n, n) = 0;
+    s->x.at[n] = s->scale;
+    if (!solved(at, s->a, s->x))
+        scope_fail(at, FERRY_ENUMERIC, "a quadratic program whose system is singular");
     memset(s->z, 0, (size_t)s->p * sizeof *s->z);
     for (int64_t i = 0; i < n; i++)
-        s->z[s->member[i]] = s->x->data[i];
-    s->mu = s->x->data[n] * s->scale;
-    return FERRY_OK;
+        s->z[s->member[i]] = s->x.at[i];
+    s->mu = s->x.at[n] * s->scale;
 }
 
 /* w <- as far towards z as the simplex goes; whether z itself was reached.
@@ -204,7 +207,7 @@ static int64_t wants_in(const active *s)
     for (int64_t j = 0; j < s->p; j++) {
         double g = s->mu - s->v[j];
         for (int64_t i = 0; i < s->p; i++)
-            g += FERRY_AT(s->k, j, i) * s->w[i];
+            g += AT(s->k, j, i) * s->w[i];
         if (s->in[j] || !(g < least)) continue;
         least = g;
         best = j;
@@ -218,45 +221,38 @@ static void best_corner(active *s)
     int64_t best = 0;
 
     for (int64_t j = 1; j < s->p; j++)
-        if (FERRY_AT(s->k, j, j) - 2 * s->v[j] <
-            FERRY_AT(s->k, best, best) - 2 * s->v[best])
-            best = j;
+        if (AT(s->k, j, j) - 2 * s->v[j] < AT(s->k, best, best) - 2 * s->v[best]) best = j;
     s->w[best] = 1;
     s->in[best] = true;
 }
 
 /* Usually about as many turns as the answer has weights, each O(n^3) for the system and
  * O(p^2) for the multipliers. */
-ferry_status ferry_i_simplex_active(ferry_ctx *ctx, const ferry_small *k, const double *v,
-                                    double *w, double *objective)
+double simplex_active(scope *s, small k, const double *v, double *w)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t p = k->rows;
-    active s = {.k = k, .v = v, .p = p, .w = w};
+    const int64_t mark = scope_mark(s), p = k.rows;
+    active z = {.k = k, .v = v, .p = p, .w = w};
 
-    FERRY_NEED(ctx, all_finite(p * p, k->data) && all_finite(p, v), FERRY_ENUMERIC,
-               "a quadratic program with numbers that are not finite");
-    FERRY_NEW(ctx, s.member, p);
-    FERRY_NEW(ctx, s.in, p);
-    FERRY_NEW(ctx, s.z, p);
-    FERRY_TRY(ferry_i_small_new(ctx, p + 1, p + 1, &s.a));
-    FERRY_TRY(ferry_i_small_new(ctx, p + 1, 1, &s.x));
+    need_finite(s, k, v);
+    z.member = NEW(s, int64_t, p);
+    z.in = NEW(s, bool, p);
+    z.z = NEW(s, double, p);
+    z.a = small_new(s, p + 1, p + 1);
+    z.x = small_new(s, p + 1, 1);
     for (int64_t i = 0; i < p * p; i++)
-        s.scale = fmax(s.scale, fabs(k->data[i]));
+        z.scale = fmax(z.scale, fabs(k.at[i]));
     for (int64_t i = 0; i < p; i++)
-        s.scale = fmax(s.scale, fabs(v[i]));
-    if (s.scale == 0) s.scale = 1;
+        z.scale = fmax(z.scale, fabs(v[i]));
+    if (z.scale == 0) z.scale = 1;
     memset(w, 0, (size_t)p * sizeof *w);
-    best_corner(&s);
+    best_corner(&z);
     for (int64_t turn = 0; turn < 50 * p; turn++) { /* rounding must not go on for ever */
-        FERRY_TRY(solve_support(ctx, &s));
-        if (!go_to(&s)) continue;
-        const int64_t next = wants_in(&s);
+        solve_support(s, &z);
+        if (!go_to(&z)) continue;
+        const int64_t next = wants_in(&z);
         if (next < 0) break;
-        s.in[next] = true;
+        z.in[next] = true;
     }
-    if (objective) *objective = value_at(k, v, w);
-done:
-    FERRY_FREE(s.member, s.in, s.z, s.a, s.x);
-    return st;
+    scope_release(s, mark);
+    return value_at(k, v, w);
 }

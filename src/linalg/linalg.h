@@ -100,6 +100,10 @@ static inline bool ferry_i_matrix_indexed(const ferry_matrix *x)
 /* Rows [from, from + n) of x, which lends its numbers: x has one more owner. CSR: 8 bytes a row. */
 ferry_status ferry_i_matrix_slice(ferry_ctx *ctx, ferry_matrix *x, int64_t from, int64_t n,
                                   ferry_matrix **out);
+/* Rows of a matrix that its maker has just filled to length 1; those of zeros stay (unit.c). One row (index NULL:
+ * dense) whose sum of squares is there. */
+void ferry_i_rows_to_unit(ferry_matrix *x);
+void ferry_i_row_to_unit(double sum, double *v, const int32_t *index, int64_t n);
 ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x); /* one more owner */
 void ferry_i_matrix_free(ferry_matrix *x);         /* one owner less */
 
@@ -143,26 +147,17 @@ static inline int64_t ferry_i_all_rows(const ferry_matrix *x)
 /* v (n) <- what was added up over the rows of x, over those of all ranks. Whoever adds up rows without the operations
  * of the engine on x itself (X'B, X'X, sums of columns) asks for it. */
 ferry_status ferry_i_sum_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, double *v);
-/* The same for the largest, as a test of convergence wants it; and whether any row has it (flag: 0 or not). */
-ferry_status ferry_i_most_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, double *v);
+/* Whether any row has it (flag: 0 or not). */
 ferry_status ferry_i_any_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                               uint8_t *flag);
 /* Number of this rank's first row among those of all ranks: what goes by row goes by this. */
 ferry_status ferry_i_first_row(ferry_ctx *ctx, const ferry_matrix *x, int64_t *from);
-/* Rows rows[0 .. n) of all ranks', by these numbers and in this order, for all ranks: as ferry_i_matrix_take() of the
- * whole matrix, for few rows. */
-ferry_status ferry_i_matrix_pick(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
-                                 const int64_t *rows, ferry_matrix **out);
-/* Rows of all ranks in one place, where they are few or short: the matrix itself; a block with a row for each of x;
- * items of `size` bytes, one for each row. New memory, also where nothing is spread. */
+/* Rows of all ranks in one place, where they are few or short: the matrix itself; items of `size` bytes, one for each
+ * row. New memory, also where nothing is spread. */
 ferry_status ferry_i_matrix_collect(ferry_ctx *ctx, const ferry_matrix *x,
                                     ferry_matrix **out);
-ferry_status ferry_i_block_collect(ferry_ctx *ctx, const ferry_matrix *x,
-                                   const ferry_block *b, ferry_block **out);
 ferry_status ferry_i_rows_collect(ferry_ctx *ctx, const ferry_matrix *x, size_t size,
                                   const void *mine, void **out);
-/* x has rows that were taken from `of`: it is whole or not as that is. */
-ferry_status ferry_i_rows_like(ferry_ctx *ctx, const ferry_matrix *of, ferry_matrix *x);
 
 #define FERRY_AT(s, i, j) ((s)->data[(i) + (j) * (s)->rows]) /* element of a small */
 #define FERRY_ROW(b, i) ((b)->data + (i) * (b)->k)           /* row of a block */
@@ -181,7 +176,7 @@ typedef enum ferry_axis { FERRY_ROWS = 0, FERRY_COLS = 1 } ferry_axis;
  * Outputs are overwritten unless a beta says otherwise; beta 0 forgets what was there, even
  * NaN. */
 typedef struct ferry_engine {
-    /* what ferry_ctx_set_engine() takes, and one line about it for people */
+    /* its name in ferry_ctx_set(), and one line about it for people */
     const char *name, *summary;
 
     /* ---- products of a data matrix X (n x d), dense or CSR ---- */
@@ -207,7 +202,7 @@ typedef struct ferry_engine {
                   const ferry_block *c, double *out);
     /* Both halves of a masked multiplicative update in one pass over CSR x, nothing of size
      * nnz being kept: N[i] <- sum_j x_ij C[j], D[i] <- sum_j <A[i], C[j]> C[j], A and N and D
-     * n x k, C d x k; N may be NULL. O(nnz k), one row of C an entry. MINDTL's extraction. */
+     * n x k, C d x k; N may be NULL. O(nnz k), one row of C an entry. */
     void (*masked)(ferry_ctx *, const ferry_matrix *x, const ferry_block *a,
                    const ferry_block *c, ferry_block *n, ferry_block *d);
     /* One half of alternating least squares: every row of P (n x k) solves
@@ -274,13 +269,6 @@ typedef struct ferry_engine {
     /* y <- H u, the consensus of views and graphs. O(entries + edges), each read once or
      * twice. CoCA's eigensolver. */
     void (*consensus_mul)(ferry_ctx *, ferry_consensus *z, const double *u, double *y);
-    /* Of the rows of one run in every graph t: mean (q x FERRY_RUN) <- weighted means of what
-     * the neighbours show, INT32_MIN without; top[t] <- sum A_ab (f_a - f_b)^2 / 2 and sum[t]
-     * <- sum A_ab over the run's edges, each from its row. O(edges). May run in threads, a
-     * run each. GBC. */
-    void (*neighbours)(const ferry_ctx *, const ferry_neighbours *s, int64_t run,
-                       int32_t *mean, double *top, double *sum);
-
     /* ---- eigenvalues of an operator ---- */
 
     /* The k algebraically largest eigenpairs of a symmetric operator of size n: values
@@ -294,9 +282,6 @@ typedef struct ferry_engine {
 
     /* A = Q diag(w) Q', w ascending; A <- Q, signs fixed as above. */
     ferry_status (*eigh)(ferry_ctx *, ferry_small *a, double *w);
-    /* A x = w B x, B positive definite; A <- X with X'BX = I, w ascending, signs fixed; B
-     * destroyed. */
-    ferry_status (*eigh2)(ferry_ctx *, ferry_small *a, ferry_small *b, double *w);
     /* A (m x n) = U diag(s) V', s descending, r = min(m, n): U m x r, V n x r, signs of U's
      * columns fixed as above. A destroyed. */
     ferry_status (*svd)(ferry_ctx *, ferry_small *a, ferry_small *u, double *s,
@@ -307,13 +292,8 @@ typedef struct ferry_engine {
     ferry_status (*chol)(ferry_ctx *, ferry_small *a);
     /* X (n x m) <- A^-1 X given L from chol. O(n^2 m). */
     void (*chol_solve)(ferry_ctx *, const ferry_small *l, ferry_small *x);
-    /* X (m x n) <- X A^-1: the rows of a block are right-hand sides. */
-    void (*chol_solve_block)(ferry_ctx *, const ferry_small *l, ferry_block *x);
     /* X <- A^-1 X by LU; A destroyed. FERRY_ENUMERIC when singular. */
     ferry_status (*solve)(ferry_ctx *, ferry_small *a, ferry_small *x);
-    /* X (m x n) <- the solution of A X + X B = X, A m x m, B n x n; A, B destroyed.
-     * FERRY_ENUMERIC when A and -B have an eigenvalue in common. M-MLTL as published. */
-    ferry_status (*sylvester)(ferry_ctx *, ferry_small *a, ferry_small *b, ferry_small *x);
     /* C (m x n) <- alpha op(A) op(B) + beta C on smalls, op being ' where ta, tb say so. */
     void (*gemm)(ferry_ctx *, bool ta, bool tb, double alpha, const ferry_small *a,
                  const ferry_small *b, double beta, ferry_small *c);
@@ -344,7 +324,10 @@ double ferry_i_matrix_norm2(const ferry_matrix *x); /* squared Frobenius norm */
 void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const double *x,
                       double *out);
 
-/* Version and build of the BLAS, for ferry_doctor(). ferry_blas_core() is public. */
+/* The two that ferry_blas_core() gives. */
+const char *ferry_i_blas_core(void);
+const char *ferry_i_blas_core_wanted(void);
+/* Version and build of the BLAS, for ferry_doctor(). */
 const char *ferry_i_blas_config(void);
 
 #endif

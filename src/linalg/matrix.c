@@ -175,7 +175,7 @@ ferry_status ferry_i_matrix_borrow_sparse(ferry_ctx *ctx, int64_t rows, int64_t 
                                           const double *value, ferry_matrix **out)
 {
     ferry_status st = FERRY_OK;
-    const ferry_sparse s = {rows, cols, start, index, value};
+    const ferry_sparse s = {rows, cols, start, index, value, NULL};
     ferry_matrix *x = NULL;
 
     *out = NULL;

@@ -17,21 +17,6 @@ ferry_status ferry_i_sum_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, 
     return x->whole ? ferry_i_ranks_sum(ctx, n, v) : FERRY_OK;
 }
 
-ferry_status ferry_i_rows_like(ferry_ctx *ctx, const ferry_matrix *of, ferry_matrix *x)
-{
-    int64_t n = x->rows;
-
-    if (!of->whole) return FERRY_OK;
-    const ferry_status st = ferry_i_ranks_count(ctx, &n);
-    x->whole = n;
-    return st;
-}
-
-ferry_status ferry_i_most_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, double *v)
-{
-    return x->whole ? ferry_i_ranks_most(ctx, n, v) : FERRY_OK;
-}
-
 /* Flags travel as numbers, some at a time. */
 ferry_status ferry_i_any_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                               uint8_t *flag)
@@ -81,21 +66,6 @@ ferry_status ferry_i_rows_collect(ferry_ctx *ctx, const ferry_matrix *x, size_t 
     return collect(ctx, x, x->rows, size, mine, &from, &all, out);
 }
 
-ferry_status ferry_i_block_collect(ferry_ctx *ctx, const ferry_matrix *x,
-                                   const ferry_block *b, ferry_block **out)
-{
-    ferry_status st = FERRY_OK;
-    void *all = NULL;
-
-    FERRY_TRY(ferry_i_block_new(ctx, ferry_i_all_rows(x), b->k, out));
-    FERRY_TRY(ferry_i_rows_collect(ctx, x, (size_t)b->k * sizeof *b->data, b->data, &all));
-    if ((*out)->rows > 0)
-        memcpy((*out)->data, all, (size_t)((*out)->rows * b->k) * sizeof *b->data);
-done:
-    ferry_i_free(all);
-    return st;
-}
-
 /* Lengths of rows, then their entries. */
 static ferry_status collect_csr(ferry_ctx *ctx, const ferry_matrix *x, ferry_matrix **out)
 {
@@ -136,44 +106,6 @@ ferry_status ferry_i_matrix_collect(ferry_ctx *ctx, const ferry_matrix *x,
 done:
     ferry_i_free(all);
     return st;
-}
-
-/* Every rank's part in the order of ranks, then where each is wanted. */
-static ferry_status pick(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
-                         const int64_t *rows, ferry_matrix **out)
-{
-    ferry_status st = FERRY_OK;
-    ferry_matrix *here = NULL, *all = NULL;
-    int64_t *mine = NULL, *place = NULL, m = 0, first = 0;
-    void *places = NULL;
-
-    FERRY_NEW(ctx, mine, n);
-    FERRY_NEW(ctx, place, n);
-    FERRY_TRY(ferry_i_first_row(ctx, x, &first));
-    for (int64_t i = 0; i < n; i++)
-        if (rows[i] >= first && rows[i] < first + x->rows) {
-            place[m] = i;
-            mine[m++] = rows[i] - first;
-        }
-    FERRY_TRY(ferry_i_matrix_take(ctx, x, m, mine, x->cols, NULL, &here));
-    here->whole = n;
-    FERRY_TRY(ferry_i_matrix_collect(ctx, here, &all));
-    FERRY_TRY(ferry_i_rows_collect(ctx, here, sizeof *place, place, &places));
-    for (int64_t i = 0; i < n; i++)
-        mine[((const int64_t *)places)[i]] = i;
-    FERRY_TRY(ferry_i_matrix_take(ctx, all, n, mine, x->cols, NULL, out));
-done:
-    ferry_i_matrix_free(here);
-    ferry_i_matrix_free(all);
-    FERRY_FREE(mine, place, places);
-    return st;
-}
-
-ferry_status ferry_i_matrix_pick(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
-                                 const int64_t *rows, ferry_matrix **out)
-{
-    return x->whole && n > 0 ? pick(ctx, x, n, rows, out)
-                             : ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, out);
 }
 
 /* ---- the engine ---- */

@@ -100,40 +100,6 @@ typedef struct ferry_consensus {
     double sum[FERRY_CONSENSUS_PIECES][FERRY_CONSENSUS_VIEWS];
 } ferry_consensus;
 
-/* ---- graphs over one score: neighbours; methods/gbc/packed.c ---- */
-
-/* Rows that are worked on together; edges whose neighbours are fetched ahead. */
-enum { FERRY_RUN = 4096, FERRY_NEIGHBOURS_AHEAD = 64 };
-
-/* Consecutive rows, in the order of their run, with as many neighbours of two kinds: those
- * that show their score, and those that show something else (`fixed`). */
-typedef struct ferry_run_group {
-    int32_t rows, plain, fixed;
-} ferry_run_group;
-
-typedef struct ferry_run_graph {
-    int64_t *edge;  /* runs + 1: where a run's edges begin */
-    int64_t *group; /* runs + 1: where its groups do */
-    /* groups of all runs, one run after the other */
-    ferry_run_group *groups;
-    uint16_t *row; /* n: in its run, in the order of the groups */
-    int32_t
-        *index;    /* edges and FERRY_NEIGHBOURS_AHEAD more: into `show`; a row's plain ones
-                       first, then the fixed */
-    double *value; /* edges; NULL: all equal */
-} ferry_run_graph;
-
-/* q symmetric graphs over n instances and what these show, as whole numbers: four bytes are
- * looked up for an edge. A fixed neighbour's index leads to what it shows, and its score is
- * the next number. */
-typedef struct ferry_neighbours {
-    /* instances; graphs; runs of FERRY_RUN instances */
-    int64_t n, q, runs;
-    ferry_run_graph *graph;
-    int64_t shown; /* numbers in `show` */
-    int32_t *show; /* the scores of all n, then two for each fixed one */
-} ferry_neighbours;
-
 /* ---- pairs of labels of one instance: pair_steps; learn/ranksvm.c ---- */
 
 typedef struct ferry_label_pairs {

@@ -1,4 +1,4 @@
-/* One half of variational Bayes for ratings with diagonal covariances (methods/shared/vb.h). */
+/* One half of variational Bayes for ratings with diagonal covariances (learn/vb.h). */
 #ifndef FERRY_LINALG_VB_ROWS_H
 #define FERRY_LINALG_VB_ROWS_H
 

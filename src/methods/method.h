@@ -24,5 +24,19 @@ ferry_status ferry_i_fits(ferry_ctx *ctx, const ferry_task *task,
  * that is not in the registry can be fitted, but its model cannot be loaded again. */
 ferry_status ferry_i_fit(ferry_ctx *ctx, const ferry_task *task, const ferry_method *method,
                          const ferry_opts *opts, ferry_model **out, ferry_fit_info *rep);
+/* Whether a failure of a fit or of its answers is that method's alone: whoever runs several skips it, with the
+ * sentence in the context. Not so when memory ran out, the user cancelled or the system cannot read or write. */
+bool ferry_i_skips(ferry_status st);
+
+/* What ferry_model_get_info() tells. */
+int ferry_i_model_streams(const ferry_model *model);
+int64_t ferry_i_model_columns(const ferry_model *model);
+int64_t ferry_i_model_class_count(const ferry_model *model);
+int64_t ferry_i_model_vote_count(const ferry_model *model);
+/* Whether seeing a row changes the model even when its label never comes. */
+int ferry_i_model_watches(const ferry_model *model);
+/* How much each part of a model of a stream counts now, into w, under names that the model owns; w NULL: how many parts
+ * there are, 0 where it has none. */
+int64_t ferry_i_model_parts(const ferry_model *model, const char **names, double *w);
 
 #endif

@@ -4,72 +4,123 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/method.h"
+#include "methods/frame.h"
 
 /* X(name) for every method; ferry_i_method_<name> is its descriptor. */
-#define FERRY_METHODS(X)                                                                   \
-    X(additive_grid)                                                                       \
-    X(bias)                                                                                \
-    X(cbt)                                                                                 \
-    X(cdspp)                                                                               \
-    X(chains)                                                                              \
-    X(clusters)                                                                            \
-    X(coca)                                                                                \
-    X(correct_smooth)                                                                      \
-    X(cotransfer)                                                                          \
-    X(extra_trees)                                                                         \
-    X(gbc)                                                                                 \
-    X(gbdt)                                                                                \
-    X(gbdt_average)                                                                        \
-    X(hemap)                                                                               \
-    X(hetomtl)                                                                             \
-    X(hop)                                                                                 \
-    X(htlic)                                                                               \
-    X(ica)                                                                                 \
-    X(kmeans_hop)                                                                          \
-    X(knn)                                                                                 \
-    X(label_prior)                                                                         \
-    X(label_propagation)                                                                   \
-    X(latentmap)                                                                           \
-    X(lift)                                                                                \
-    X(logreg)                                                                              \
-    X(majority)                                                                            \
-    X(mean)                                                                                \
-    X(mf)                                                                                  \
-    X(mindtl)                                                                              \
-    X(mmltl)                                                                               \
-    X(mpa)                                                                                 \
-    X(omtlmc)                                                                              \
-    X(pca_joined)                                                                          \
-    X(predictions)                                                                         \
-    X(place)                                                                               \
-    X(random_codebook)                                                                     \
-    X(ranksvm)                                                                             \
-    X(rating_mean)                                                                         \
-    X(ridge)                                                                               \
-    X(semi_gbdt)                                                                           \
-    X(semi_svm)                                                                            \
-    X(sgc)                                                                                 \
-    X(shuffled_codebook)                                                                   \
-    X(smltl)                                                                               \
-    X(stack)                                                                               \
-    X(svm)                                                                                 \
-    X(talmud)                                                                              \
-    X(triplex)                                                                             \
-    X(ttl)
+#define FERRY_METHODS(X) X(predictions)
 
 #define DECLARE(name) extern const ferry_method ferry_i_method_##name;
 #define ADDRESS(name) &ferry_i_method_##name,
 FERRY_METHODS(DECLARE)
 
-#define N_METHODS (FERRY_COUNT(unsorted))
-static const ferry_method *const unsorted[] = {FERRY_METHODS(ADDRESS)};
+static const ferry_method *const unmoved[] = {FERRY_METHODS(ADDRESS)};
+
+/* Methods of one file each, method_<name>, and baselines, which are learners. */
+#define MOVED(X)                                                                           \
+    X(additive_grid)                                                                       \
+    X(aligned_trees)                                                                       \
+    X(bias)                                                                                \
+    X(cbt)                                                                                 \
+    X(cdspp)                                                                               \
+    X(clusters)                                                                            \
+    X(coca)                                                                                \
+    X(coca_paper)                                                                          \
+    X(correct_smooth)                                                                      \
+    X(cotransfer)                                                                          \
+    X(gbc)                                                                                 \
+    X(gbc_paper)                                                                           \
+    X(gbdt_average)                                                                        \
+    X(gibbs)                                                                               \
+    X(hemap)                                                                               \
+    X(hemap_paper)                                                                         \
+    X(hetomtl)                                                                             \
+    X(hetomtl_paper)                                                                       \
+    X(hop)                                                                                 \
+    X(htlic)                                                                               \
+    X(ica)                                                                                 \
+    X(kernel_bridge)                                                                       \
+    X(kmeans_hop)                                                                          \
+    X(label_prior)                                                                         \
+    X(label_propagation)                                                                   \
+    X(latentmap)                                                                           \
+    X(majority)                                                                            \
+    X(mean)                                                                                \
+    X(mf)                                                                                  \
+    X(mf_als)                                                                              \
+    X(mindtl)                                                                              \
+    X(mindtl_paper)                                                                        \
+    X(mmltl)                                                                               \
+    X(mmltl_paper)                                                                         \
+    X(mpa)                                                                                 \
+    X(omtlmc)                                                                              \
+    X(online_kernel)                                                                       \
+    X(online_logreg)                                                                       \
+    X(pca_joined)                                                                          \
+    X(place)                                                                               \
+    X(random_codebook)                                                                     \
+    X(random_codebook_paper)                                                               \
+    X(ranksvm)                                                                             \
+    X(rating_mean)                                                                         \
+    X(residual)                                                                            \
+    X(semi_gbdt)                                                                           \
+    X(semi_svm)                                                                            \
+    X(sgc)                                                                                 \
+    X(shuffled_codebook)                                                                   \
+    X(shuffled_codebook_paper)                                                             \
+    X(smltl)                                                                               \
+    X(stack)                                                                               \
+    X(talmud)                                                                              \
+    X(triplex)                                                                             \
+    X(ttl)                                                                                 \
+    X(ttl_paper)
+
+#define DECLARE_MOVED(name) extern const method method_##name;
+#define ADDRESS_MOVED(name) &method_##name,
+MOVED(DECLARE_MOVED)
+
+static const method *const moved[] = {MOVED(ADDRESS_MOVED)};
+#define BASELINE(name_, learner_, family_, pools_)                                         \
+    {                                                                                      \
+        .name = (name_), .kind = FERRY_KIND_BASELINE, .by = &(learner_),                   \
+        .needs = FERRY_NEED_TARGET_VIEW, .family = (family_), .pools = (pools_),           \
+        .wants = {                                                                         \
+            .as = JOINED,                                                                  \
+            .trains = true                                                                 \
+        }                                                                                  \
+    }
+#define TREES(name_, learner_, pools_, missing_)                                           \
+    {                                                                                      \
+        .name = (name_), .kind = FERRY_KIND_BASELINE, .by = &(learner_),                   \
+        .needs = FERRY_NEED_TARGET_VIEW, .family = FERRY_FAMILY_TREES, .pools = (pools_),  \
+        .wants = {                                                                         \
+            .as = JOINED,                                                                  \
+            .trains = true,                                                                \
+            .unscaled = true,                                                              \
+            .missing = (missing_)                                                          \
+        }                                                                                  \
+    }
+extern const learner learner_chains, learner_extra_trees, learner_gbdt, learner_knn,
+    learner_lift, learner_logreg, learner_ridge, learner_svm;
+static const method baselines[] = {
+    BASELINE("chains", learner_chains, FERRY_FAMILY_LINEAR, false),
+    TREES("extra-trees", learner_extra_trees, false, false),
+    TREES("gbdt", learner_gbdt, true, true),
+    BASELINE("knn", learner_knn, FERRY_FAMILY_LOCAL, false),
+    BASELINE("lift", learner_lift, FERRY_FAMILY_LINEAR, false),
+    BASELINE("logreg", learner_logreg, FERRY_FAMILY_LINEAR, true),
+    BASELINE("ridge", learner_ridge, FERRY_FAMILY_LINEAR, true),
+    BASELINE("svm", learner_svm, FERRY_FAMILY_LINEAR, true),
+};
 
 /* By name, and as the public API tells them; made once, then never changed. */
-static const ferry_method *methods[FERRY_COUNT(unsorted)];
-static ferry_method_info infos[FERRY_COUNT(unsorted)];
-static ferry_opt_table tables[FERRY_COUNT(unsorted)];
-static char needs_words[FERRY_COUNT(unsorted)][320];
+enum { N_MOVED = FERRY_COUNT(moved) + FERRY_COUNT(baselines), MOST_OPTIONS = 32 * N_MOVED };
+enum { N_METHODS = FERRY_COUNT(unmoved) + N_MOVED };
+static ferry_method described[N_MOVED];
+static ferry_opt options[MOST_OPTIONS];
+static const ferry_method *methods[N_METHODS];
+static ferry_method_info infos[N_METHODS];
+static ferry_opt_table tables[N_METHODS];
+static char needs_words[N_METHODS][320];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The bits as words, "a source, a view of the target". 320 bytes hold all of them at
@@ -79,7 +130,7 @@ static void describe_needs(unsigned needs, char *words, size_t size)
     static const struct {
         unsigned bit;
         const char *words;
-    } table[] = {
+    } words_of[] = {
         {FERRY_NEED_SOURCE, "a source"},
         {FERRY_NEED_SOURCE_LABELS, "source labels"},
         {FERRY_NEED_INTERMEDIATE, "an intermediate domain"},
@@ -99,10 +150,10 @@ static void describe_needs(unsigned needs, char *words, size_t size)
     if (needs & FERRY_NEED_ONE_VIEW) needs &= ~(unsigned)FERRY_NEED_VIEW;
     if (needs & (FERRY_NEED_ONE_VIEW | FERRY_NEED_VIEW))
         needs &= ~(unsigned)FERRY_NEED_TARGET_VIEW;
-    for (int64_t i = 0; i < FERRY_COUNT(table); i++)
-        if (needs & table[i].bit)
+    for (int64_t i = 0; i < FERRY_COUNT(words_of); i++)
+        if (needs & words_of[i].bit)
             used += (size_t)snprintf(words + used, size - used, "%s%s", used ? ", " : "",
-                                     table[i].words);
+                                     words_of[i].words);
     if (used == 0) (void)snprintf(words, size, "labels of a source or the target");
 }
 
@@ -117,14 +168,23 @@ static int by_name(const void *a, const void *b)
  * elsewhere. */
 static void make(void)
 {
-    memcpy(methods, unsorted, sizeof methods);
+    int64_t n = 0, used = 0;
+
+    for (int64_t i = 0; i < N_MOVED; i++) {
+        const int64_t single = FERRY_COUNT(moved);
+        const method *m = i < single ? moved[i] : &baselines[i - single];
+        used += frame_describe(m, options + used, &described[i]);
+        methods[n++] = &described[i];
+    }
+    for (int64_t i = 0; i < FERRY_COUNT(unmoved); i++)
+        methods[n++] = unmoved[i];
     qsort(methods, (size_t)N_METHODS, sizeof methods[0], by_name);
     for (int64_t i = 0; i < N_METHODS; i++) {
         const ferry_method *m = methods[i];
         describe_needs(m->needs, needs_words[i], sizeof needs_words[i]);
         tables[i] = (ferry_opt_table){m->options, m->n_options};
         infos[i] = (ferry_method_info){m->name,  m->summary,     m->reference, m->kind,
-                                       m->goals, needs_words[i], &tables[i]};
+                                       m->goals, needs_words[i], &tables[i],   m->asked};
     }
 }
 
@@ -148,8 +208,12 @@ static int64_t place(const char *name)
     return -1;
 }
 
+/* No task names a blend, but a model's file may. */
+extern const ferry_method ferry_i_method_blend;
+
 const ferry_method *ferry_i_method_find(const char *name)
 {
+    if (strcmp(name, ferry_i_method_blend.name) == 0) return &ferry_i_method_blend;
     return ferry_i_method_at(place(name));
 }
 
@@ -162,21 +226,11 @@ static const char *name_at(const void *arg, int64_t i)
 /* A misspelt name is answered with the nearest one, by edit distance. */
 ferry_status ferry_i_method_get(ferry_ctx *ctx, const char *name, const ferry_method **out)
 {
-    ferry_status st = FERRY_OK;
-
-    *out = ferry_i_method_find(name);
-    if (!*out) {
-        const char *near = ferry_i_nearest(name, N_METHODS, name_at, NULL);
-        FERRY_NEED(ctx, false, FERRY_EINVAL, "unknown method %s%s%s%s", name,
-                   near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
-    }
-done:
-    return st;
-}
-
-int64_t ferry_method_count(void)
-{
-    return N_METHODS;
+    *out = ferry_i_method_at(place(name));
+    if (*out) return FERRY_OK;
+    const char *next = ferry_i_nearest(name, N_METHODS, name_at, NULL);
+    return ferry_i_fail(ctx, FERRY_EINVAL, "unknown method %s%s%s%s", name,
+                        next ? " (did you mean " : "", next ? next : "", next ? "?)" : "");
 }
 
 const ferry_method_info *ferry_method_at(int64_t i)

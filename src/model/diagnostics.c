@@ -137,17 +137,6 @@ done:
     return st;
 }
 
-const char *ferry_model_diagnostics(const ferry_model *model)
-{
-    return model ? model->diagnostics : NULL;
-}
-
-int64_t ferry_model_diagnostic_count(const ferry_model *model)
-{
-    if (!model) return 0;
-    return model->n_list;
-}
-
 const ferry_diagnostic *ferry_model_diagnostic_at(const ferry_model *model, int64_t i)
 {
     if (!model) return NULL;

@@ -9,8 +9,10 @@
 
 #include "data/data.h"
 #include "ferry/stream.h"
-#include "model/io.h"
+#include "state/io.h"
 #include "task/task.h"
+
+struct method;
 
 /* What a method needs of a task; checked before fit, with one sentence about what is
  * missing. */
@@ -28,38 +30,30 @@ enum {
     FERRY_NEED_PATH = 1024          /* features lead from a labelled domain to the target */
 };
 
-/* How a method learns from a stream, a row at a time (include/ferry/stream.h). Rows fit the
- * target's only view: columns and finite or missing values were checked. Nothing but the
- * state and the arguments may decide what these do: a log of the calls is replayed to the
- * same bits. On failure the state is as before the call. */
-typedef struct ferry_online {
-    /* Whether see() changes the state; NULL: it never does. */
-    bool (*watches)(const void *state);
-    /* How many numbers see() leaves for learn(); NULL: none. */
-    int64_t (*votes)(const void *state);
-    /* Fill score[0..k); k is at least the number of classes that the state has room for,
-     * and classes beyond that (their first learn() failed) score 0. votes as above. */
-    ferry_status (*see)(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
-                        double *score, int32_t *votes);
-    /* The same where scores are not asked for: *cls is the place of the largest, the first of equals, or -1; score is
-     * scratch. NULL: see() does. */
-    ferry_status (*answer)(ferry_ctx *ctx, void *state, const ferry_row *x, int64_t k,
-                           double *score, int32_t *cls, int32_t *votes);
-    /* Learn that x has class cls, which may be new: the state then makes room for it. votes
-     * is what see() left for this row, or NULL. Rows wait for their labels in any number
-     * and order. */
-    ferry_status (*learn)(ferry_ctx *ctx, void *state, const ferry_row *x, int32_t cls,
-                          const int32_t *votes);
-    /* {"name": weight, ...}: how much each part counts now, into w (parts of them; NULL:
-     * only tell how many) with static or state-owned names. NULL: one part. */
-    int64_t (*parts)(const void *state, const char **names, double *w);
-} ferry_online;
+/* What a method is like: what is known of others of its family is known of it (eval/policy.h). Those from
+ * FERRY_FAMILY_POOLED on see a source. */
+typedef enum ferry_family {
+    FERRY_FAMILY_NONE, /* transfer methods: joint; of others nothing is known */
+    FERRY_FAMILY_LINEAR,
+    FERRY_FAMILY_SEMI, /* also learns from rows without a label */
+    FERRY_FAMILY_CLUSTERS,
+    FERRY_FAMILY_LOCAL,
+    FERRY_FAMILY_TREES,
+    FERRY_FAMILY_CONSTANT,
+    FERRY_FAMILY_POOLED, /* a learner that is given rows of the source, too, */
+    FERRY_FAMILY_SOURCE, /* ... or these alone */
+    FERRY_FAMILY_PATH,   /* labels go over a path of domains, */
+    FERRY_FAMILY_JOINT,  /* ... or domains have a space in common */
+    FERRY_FAMILIES
+} ferry_family;
 
 /* A constant of the program; every pointer in it lives as long. Functions get the state
  * that fit() or load() made and are never called without one. predict, transform,
  * fold_in, top and saving take it as const: they may run in several threads at once, each
  * with its own context. */
 typedef struct ferry_method {
+    const struct method
+        *next; /* the method itself (seam.h); NULL: it is not moved there yet */
     const char *name, *summary,
         *reference; /* reference: "Author, Title, Venue Year" or NULL */
     ferry_kind kind;
@@ -72,6 +66,9 @@ typedef struct ferry_method {
      * options, by name; NULL: none. The evaluation judges this one against it. */
     const char *control;
     bool asked; /* runs only where a task names it */
+    ferry_family family;
+    bool pools; /* a baseline that is also tried on sources, alone and with the target */
+    bool slow;  /* takes ten times as long as most: the answer asks it last */
     /* It names classes that the target has no label of: its first control is a source whose
      * class names are permuted. */
     bool names_classes;
@@ -100,8 +97,6 @@ typedef struct ferry_method {
     /* Goal embed. NULL: none. p->score is not allocated: set p->k and allocate it. */
     ferry_status (*transform)(ferry_ctx *ctx, const void *state, const ferry_domain *d,
                               ferry_prediction *p);
-    /* How it streams; NULL: it does not. */
-    const ferry_online *online;
     /* Goal rate. A state that also knows the users and items of d's ratings which were not
      * there at fit. NULL: cannot. */
     ferry_status (*fold_in)(ferry_ctx *ctx, const void *state, const ferry_domain *d,

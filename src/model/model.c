@@ -86,24 +86,6 @@ done:
     return st;
 }
 
-const char *ferry_model_method(const ferry_model *model)
-{
-    if (!model) return NULL;
-    return model->method->name;
-}
-
-ferry_goal ferry_model_goal(const ferry_model *model)
-{
-    if (!model) return (ferry_goal)0;
-    return model->goal;
-}
-
-int64_t ferry_model_view_count(const ferry_model *model)
-{
-    if (!model) return 0;
-    return model->n_views;
-}
-
 const char *ferry_model_view_at(const ferry_model *model, int64_t i)
 {
     if (!model) return NULL;
@@ -139,9 +121,8 @@ static const ferry_ids *graph_names(const ferry_model *m)
     return m->method->graphs && m->state ? m->method->graphs(m->state) : NULL;
 }
 
-int64_t ferry_model_graph_count(const ferry_model *model)
+int64_t ferry_i_model_graph_count(const ferry_model *model)
 {
-    if (!model) return 0;
     const ferry_ids *names = graph_names(model);
 
     return names ? ferry_i_ids_count(names) : 0;
@@ -150,7 +131,7 @@ int64_t ferry_model_graph_count(const ferry_model *model)
 const char *ferry_model_graph_at(const ferry_model *model, int64_t i)
 {
     if (!model) return NULL;
-    return i >= 0 && i < ferry_model_graph_count(model)
+    return i >= 0 && i < ferry_i_model_graph_count(model)
                ? ferry_i_ids_at(graph_names(model), i)
                : NULL;
 }
@@ -172,7 +153,7 @@ static ferry_status add_known(ferry_ctx *ctx, const ferry_model *m, const ferry_
         FERRY_HAVE(ctx, ferry_i_ids_add(more, id, NULL) >= 0);
     }
     FERRY_NEW(ctx, at, ferry_i_ids_count(more));
-    if (d->asked == 0) d->asked = ferry_domain_id_count(d);
+    if (d->asked == 0) d->asked = ferry_i_domain_id_count(d);
     FERRY_TRY(ferry_i_growth_plan(ctx, d, more, at, &g));
     ferry_i_growth_apply(d, &g);
 done:
@@ -196,7 +177,7 @@ ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model *model,
 
     FERRY_NEED(ctx, names && ferry_i_ids_find(names, graph) >= 0, FERRY_EINVAL,
                "the model has no graph '%s'", graph);
-    FERRY_NEED(ctx, ferry_domain_id_count(domain) > 0, FERRY_EINVAL,
+    FERRY_NEED(ctx, ferry_i_domain_id_count(domain) > 0, FERRY_EINVAL,
                "graph '%s': the domain has no instances to predict for yet", graph);
     FERRY_NEED(ctx, ferry_i_domain_named(domain), FERRY_EDATA,
                "graph '%s': the instances to predict for have no ids that its edges could "

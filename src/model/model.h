@@ -33,6 +33,8 @@ ferry_status ferry_i_model_add_view(ferry_ctx *ctx, ferry_model *m, const char *
                                     const ferry_opts *read, const double *idf);
 /* Views with more columns are not described: nobody could look at so many. */
 #define FERRY_INPUTS_MOST 4096
+/* Graphs that it asks for at prediction. */
+int64_t ferry_i_model_graph_count(const ferry_model *model);
 /* Whether a goal has classes or labels by name. */
 bool ferry_i_goal_named(ferry_goal goal);
 

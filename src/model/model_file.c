@@ -18,7 +18,7 @@ static ferry_status pack_opts(ferry_ctx *ctx, ferry_dict *dict, const char *name
     char *text = NULL;
 
     FERRY_HAVE(ctx, object);
-    for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
+    for (int64_t i = 0; ferry_opts_at(opts, i); i++) {
         const ferry_setting *s = ferry_opts_at(opts, i);
         FERRY_NEED(ctx, json_object_set_new(object, s->key, json_string(s->value)) == 0,
                    FERRY_EINVAL, "cannot save option %s: not UTF-8 text", s->key);
@@ -81,6 +81,7 @@ ferry_status ferry_i_method_load(ferry_ctx *ctx, const ferry_method *method,
 
     *state = NULL;
     FERRY_HAVE(ctx, s);
+    if (method->next) *(const struct method **)s = method->next; /* methods/frame.h */
     FERRY_TRY(ferry_i_io_load(ctx, method->file, dict, s));
     FERRY_MOVE(*state, s);
 done:
@@ -236,9 +237,47 @@ done:
     return st;
 }
 
-/* The method, which must be the wanted one (if any) and one that we have. */
+static bool has_option(const ferry_method *m, const char *name)
+{
+    for (int64_t i = 0; i < m->n_options; i++)
+        if (strcmp(m->options[i].name, name) == 0) return true;
+    return false;
+}
+
+/* A file of 0.2 may name a mode, which is a method of its own now: *method. Of the options those that it has stay; the
+ * others were of other modes. */
+static ferry_status unpack_mode(ferry_ctx *ctx, const ferry_method **method,
+                                ferry_opts **opts)
+{
+    ferry_status st = FERRY_OK;
+    const char *mode = *opts ? ferry_opts_get(*opts, "mode") : NULL;
+    ferry_opts *own = NULL;
+    char name[128];
+
+    if (!mode || has_option(*method, "mode")) return FERRY_OK;
+    (void)snprintf(name, sizeof name, "%s-%s", (*method)->name, mode);
+    if (strcmp(mode, "ferry") != 0 && strcmp(mode, "fleet") != 0)
+        *method = ferry_i_method_find(name);
+    FERRY_NEED(ctx, *method, FERRY_EDATA,
+               "is a model of method '%s', which ferry %s does not have", name,
+               ferry_version());
+    FERRY_TRY(ferry_opts_new(ctx, &own));
+    for (int64_t i = 0; ferry_opts_at(*opts, i); i++) {
+        const ferry_setting *s = ferry_opts_at(*opts, i);
+        if (has_option(*method, s->key))
+            FERRY_TRY(ferry_opts_set(ctx, own, s->key, s->value));
+    }
+    ferry_opts_free(*opts);
+    FERRY_MOVE(*opts, own);
+done:
+    ferry_opts_free(own);
+    return st;
+}
+
+/* The method, which must be the wanted one (if any) and one that we have, and its options. */
 static ferry_status unpack_method(ferry_ctx *ctx, const ferry_dict *dict,
-                                  const char *wanted, const ferry_method **out)
+                                  const char *wanted, const ferry_method **out,
+                                  ferry_opts **opts)
 {
     ferry_status st = FERRY_OK;
     const char *name = ferry_i_dict_text(dict, "ferry.method");
@@ -247,12 +286,20 @@ static ferry_status unpack_method(ferry_ctx *ctx, const ferry_dict *dict,
     FERRY_NEED(ctx, !ferry_i_dict_text(dict, "ferry.kind"), FERRY_EDATA,
                "is no model but a %s", ferry_i_dict_text(dict, "ferry.kind"));
     FERRY_NEED(ctx, name, FERRY_EDATA, "is corrupt: says no method");
-    FERRY_NEED(ctx, !wanted || strcmp(name, wanted) == 0, FERRY_EDATA,
-               "is a model of method '%s', expected '%s'", name, wanted);
     *out = ferry_i_method_find(name);
     FERRY_NEED(ctx, *out && (*out)->file, FERRY_EDATA,
                "is a model of method '%s', which ferry %s does not have", name,
                ferry_version());
+    FERRY_TRY(unpack_opts(ctx, dict, "ferry.options", opts));
+    FERRY_TRY(unpack_mode(ctx, out, opts));
+    FERRY_NEED(ctx, !wanted || strcmp((*out)->name, wanted) == 0, FERRY_EDATA,
+               "is a model of method '%s', expected '%s'", (*out)->name, wanted);
+    for (int64_t i = 0; ferry_opts_at(*opts, i); i++) /* an earlier version's */
+        FERRY_NEED(
+            ctx, has_option(*out, ferry_opts_at(*opts, i)->key), FERRY_EDATA,
+            "is a model of %s with the option %s, which ferry %s does not have: fit it "
+            "again",
+            (*out)->name, ferry_opts_at(*opts, i)->key, ferry_version());
 done:
     return st;
 }
@@ -305,9 +352,8 @@ static ferry_status unpack(ferry_ctx *ctx, const ferry_dict *dict, const char *w
     ferry_ids *names = NULL;
     ferry_model *m = NULL;
 
-    FERRY_TRY(unpack_method(ctx, dict, wanted, &method));
+    FERRY_TRY(unpack_method(ctx, dict, wanted, &method, &opts));
     FERRY_TRY(unpack_goal(ctx, dict, method, &goal));
-    FERRY_TRY(unpack_opts(ctx, dict, "ferry.options", &opts));
     if (ferry_i_goal_named(goal))
         FERRY_TRY(ferry_i_dict_ids(ctx, dict, "ferry.names", &names));
     FERRY_TRY(ferry_i_model_new(ctx, method, opts, goal, names, &m));

@@ -83,6 +83,34 @@ done:
     return st;
 }
 
+/* Whether the i-th answer is for something that has a label. */
+static bool is_known(const ferry_domain *d, const ferry_prediction *p, int64_t i)
+{
+    if (d->ratings) return i < d->ratings->n && !isnan(d->ratings->value[i]);
+    const int64_t at = ferry_i_ids_find(d->ids, p->ids[i]);
+    return at >= 0 && d->labels && at < d->labels->n && ferry_i_labels_has(d->labels, at);
+}
+
+void ferry_prediction_keep_blank(ferry_prediction *p, const ferry_domain *domain)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; p && domain && i < p->n; i++) {
+        if (is_known(domain, p, i)) continue;
+        for (int64_t k = 0; k < p->k; k++) {
+            if (p->score) p->score[n * p->k + k] = p->score[i * p->k + k];
+            if (p->set) p->set[n * p->k + k] = p->set[i * p->k + k];
+        }
+        if (p->cls) p->cls[n] = p->cls[i];
+        if (p->value) p->value[n] = p->value[i];
+        if (p->basis) p->basis[n] = p->basis[i];
+        if (p->group) p->group[n] = p->group[i];
+        if (p->items) p->items[n] = p->items[i];
+        p->ids[n++] = p->ids[i];
+    }
+    if (p && domain) p->n = n;
+}
+
 void ferry_prediction_free(ferry_prediction *p)
 {
     if (!p) return;

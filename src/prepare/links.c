@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Evidence for a link, the strongest first. */
-typedef enum evidence { SAID, NAME, FEATURES, WIDTH, NONE } evidence;
-
 /* A view, with the domain and place it came from; parent is itself for the root of a
  * group. */
 typedef struct node {
@@ -22,7 +19,7 @@ typedef struct node {
 
 typedef struct link {
     int64_t a, b; /* nodes, a < b */
-    evidence why;
+    ferry_link_by why;
     int64_t count; /* names of features that both have, or columns */
     double share;  /* of the smaller set */
 } link;
@@ -30,10 +27,9 @@ typedef struct link {
 typedef struct finding {
     int64_t n_nodes;
     node *node;
-    int64_t n_links, cap_links;
+    int64_t n_links;
     link *link;
     ferry_links *l;
-    ferry_text text, apart;
 } finding;
 
 static const char *domain_name(const finding *f, const node *x)
@@ -90,38 +86,45 @@ static int64_t candidates(const finding *f, const node *x)
     return n;
 }
 
-/* The strongest evidence for views i and k, or NONE. Views of one name whose columns
- * cannot be lined up are noted in `apart`: it becomes the reason in "needs features that
+/* One more sentence behind others. */
+static char *joined(scope *s, const char *before, const char *more)
+{
+    return scope_text(s, "%s%s%s", before, before[0] ? "; " : "", more);
+}
+
+/* The strongest evidence for views i and k, or nothing. Views of one name whose columns
+ * cannot be lined up are named in `apart`: it becomes the reason in "needs features that
  * ... share". */
-static link weigh(finding *f, int64_t i, int64_t k)
+static link weigh(scope *s, finding *f, int64_t i, int64_t k)
 {
     const node *a = &f->node[i], *b = &f->node[k];
     const bool chosen = !a->v->unwritten && !b->v->unwritten;
     const bool same = chosen && strcmp(a->v->name, b->v->name) == 0;
-    link l = {.a = i, .b = k, .why = NONE, .share = 1, .count = a->v->x->cols};
+    link l = {.a = i, .b = k, .why = FERRY_BY_NOTHING, .share = 1, .count = a->v->x->cols};
 
     if (says(f, a, b) || says(f, b, a)) {
-        l.why = SAID;
+        l.why = FERRY_BY_SAME_AS;
     } else if (a->v->same_as || b->v->same_as) {
         /* decided elsewhere */
     } else if (same && can_line_up(a, b)) {
-        l.why = NAME;
+        l.why = FERRY_BY_NAME;
     } else if (same) {
-        ferry_i_text_addf(
-            &f->apart, "%s%s.%s and %s.%s have one name, but %lld and %lld features%s",
-            f->apart.len ? "; " : "", domain_name(f, a), a->v->name, domain_name(f, b),
-            b->v->name, (long long)a->v->x->cols, (long long)b->v->x->cols,
-            a->named == b->named ? " without names" : "");
+        f->l->apart = joined(
+            s, f->l->apart,
+            scope_text(s, "%s.%s and %s.%s have one name, but %lld and %lld features%s",
+                       domain_name(f, a), a->v->name, domain_name(f, b), b->v->name,
+                       (long long)a->v->x->cols, (long long)b->v->x->cols,
+                       a->named == b->named ? " without names" : ""));
     } else if (a->named && b->named) {
         const int64_t x = a->v->x->cols, y = b->v->x->cols, least = x < y ? x : y;
         l.count = common_names(a, b);
         /* Half of the smaller set: a vocabulary of 500 words inside one of 50000 is the
          * same kind. */
         l.share = (double)l.count / (double)least;
-        if (l.count > 0 && 2 * l.count >= least) l.why = FEATURES;
+        if (l.count > 0 && 2 * l.count >= least) l.why = FERRY_BY_FEATURES;
     } else if (!a->named && !b->named && !chosen && a->v->x->cols == b->v->x->cols &&
                candidates(f, a) == 1 && candidates(f, b) == 1) {
-        l.why = WIDTH;
+        l.why = FERRY_BY_WIDTH;
     }
     return l;
 }
@@ -145,28 +148,53 @@ static bool clash(const finding *f, int64_t a, int64_t b)
     return false;
 }
 
-/* A guess by width is the only link that is warned of: nothing in the data supports it. */
-static void tell(ferry_ctx *ctx, finding *f, const link *l)
+/* "target.x = source.x by name": the later domain first. */
+static void describe(scope *s, finding *f, const link *l)
 {
-    /* the later domain first: "target.x = source.x" */
     const node *a = &f->node[l->b], *b = &f->node[l->a];
+    const char *by =
+        l->why == FERRY_BY_SAME_AS ? "as same_as says"
+        : l->why == FERRY_BY_NAME
+            ? "by name"
+            : scope_text(s, "by %lld %s", (long long)l->count,
+                         l->why == FERRY_BY_FEATURES ? "feature names"
+                                                     : "columns without names");
 
-    ferry_i_text_addf(&f->text, "%s%s.%s = %s.%s ", f->text.len ? "; " : "",
-                      domain_name(f, a), a->v->name, domain_name(f, b), b->v->name);
-    if (l->why == SAID)
-        ferry_i_text_add(&f->text, "as same_as says");
-    else if (l->why == NAME)
-        ferry_i_text_add(&f->text, "by name");
-    else
-        ferry_i_text_addf(&f->text, "by %lld %s", (long long)l->count,
-                          l->why == FEATURES ? "feature names" : "columns without names");
-    if (l->why == WIDTH)
+    f->l->text = joined(s, f->l->text,
+                        scope_text(s, "%s.%s = %s.%s %s", domain_name(f, a), a->v->name,
+                                   domain_name(f, b), b->v->name, by));
+}
+
+void links_warn(scope *s, const ferry_links *l)
+{
+    for (int64_t i = 0; i < l->n_links; i++) {
+        const ferry_link *k = &l->link[i];
+        const ferry_domain *d = l->domain[k->domain], *to = l->domain[k->to_domain];
+        if (k->by != FERRY_BY_WIDTH) continue;
+        const ferry_view *a = d->views[k->view], *b = to->views[k->to_view];
         ferry_i_warn_once(
-            ctx,
+            scope_ctx(s),
             "%s.%s and %s.%s are taken for the same %lld features, since nothing else is "
             "as wide; name the views, or say same_as: %s.%s or same_as: none",
-            domain_name(f, b), b->v->name, domain_name(f, a), a->v->name,
-            (long long)l->count, domain_name(f, b), b->v->name);
+            to->name, b->name, d->name, a->name, (long long)b->x->cols, to->name, b->name);
+    }
+}
+
+/* Columns that a and b share: by name where both have names, else all of the narrower. */
+static int64_t shared(const node *a, const node *b)
+{
+    const int64_t x = a->v->x->cols, y = b->v->x->cols;
+    const int64_t named = a->named && b->named ? common_names(a, b) : 0;
+
+    return named > 0 ? named : x < y ? x : y;
+}
+
+static void keep(finding *f, const link *l)
+{
+    const node *a = &f->node[l->b], *b = &f->node[l->a];
+
+    f->l->link[f->l->n_links++] =
+        (ferry_link){a->domain, a->view, b->domain, b->view, l->why, shared(a, b)};
 }
 
 /* A total order, so that qsort's instability cannot decide which views are linked. */
@@ -181,37 +209,32 @@ static int by_strength(const void *x, const void *y)
 }
 
 /* O(V^2) pairs of views, each at most once through its feature names. */
-static ferry_status join_groups(ferry_ctx *ctx, finding *f)
+static void join_groups(scope *s, finding *f)
 {
-    ferry_status st = FERRY_OK;
-
+    f->link = NEW(s, link, f->n_nodes * f->n_nodes / 2);
     for (int64_t i = 0; i < f->n_nodes; i++)
         for (int64_t k = i + 1; k < f->n_nodes; k++) {
             if (f->node[i].domain == f->node[k].domain) continue;
-            const link l = weigh(f, i, k);
-            if (l.why == NONE) continue;
-            FERRY_HAVE(ctx, FERRY_GROW(f->link, f->n_links, f->cap_links));
-            f->link[f->n_links++] = l;
+            const link l = weigh(s, f, i, k);
+            if (l.why != FERRY_BY_NOTHING) f->link[f->n_links++] = l;
         }
     if (f->n_links) qsort(f->link, (size_t)f->n_links, sizeof *f->link, by_strength);
+    f->l->link = NEW(s, ferry_link, f->n_links);
     for (int64_t e = 0; e < f->n_links; e++) {
         const int64_t a = root(f, f->link[e].a), b = root(f, f->link[e].b);
         if (a == b || clash(f, a, b)) continue;
         f->node[a].parent = b; /* any tree will do: few views */
-        tell(ctx, f, &f->link[e]);
+        describe(s, f, &f->link[e]);
+        keep(f, &f->link[e]);
     }
-done:
-    return st;
 }
 
 /* Groups numbered from the last domain's views on. */
-static ferry_status number_groups(ferry_ctx *ctx, finding *f)
+static void number_groups(scope *s, finding *f)
 {
-    ferry_status st = FERRY_OK;
     ferry_links *l = f->l;
-    int32_t *number = NULL;
+    int32_t *number = NEW(s, int32_t, f->n_nodes);
 
-    FERRY_NEW(ctx, number, f->n_nodes);
     for (int64_t d = l->n - 1; d >= 0; d--)
         for (int64_t i = 0; i < f->n_nodes; i++) {
             const int64_t r = root(f, i);
@@ -219,26 +242,22 @@ static ferry_status number_groups(ferry_ctx *ctx, finding *f)
             if (!number[r]) number[r] = (int32_t)++l->n_groups;
             l->group[d][f->node[i].view] = number[r] - 1;
         }
-done:
-    ferry_i_free(number);
-    return st;
 }
 
 /* ---- all of it ---- */
 
 /* Nodes domain after domain; group[d] has room for a number for each view of d. */
-static ferry_status list_views(ferry_ctx *ctx, finding *f)
+static void list_views(scope *s, finding *f)
 {
-    ferry_status st = FERRY_OK;
     ferry_links *l = f->l;
     int64_t n = 0;
 
-    FERRY_NEW(ctx, l->group, l->n);
+    l->group = NEW(s, int32_t *, l->n);
     for (int64_t d = 0; d < l->n; d++) {
-        FERRY_NEW(ctx, l->group[d], l->domain[d]->n_views);
+        l->group[d] = NEW(s, int32_t, l->domain[d]->n_views);
         n += l->domain[d]->n_views;
     }
-    FERRY_NEW(ctx, f->node, n);
+    f->node = NEW(s, node, n);
     for (int64_t d = 0; d < l->n; d++)
         for (int64_t v = 0; v < l->domain[d]->n_views; v++) {
             const ferry_view *view = l->domain[d]->views[v];
@@ -246,50 +265,23 @@ static ferry_status list_views(ferry_ctx *ctx, finding *f)
                 (node){d, v, view, ferry_i_view_has_names(view), f->n_nodes};
             f->n_nodes++;
         }
-done:
-    return st;
 }
 
-/* Text that could not be built is out of memory, like everything else: no half sentence. */
-ferry_status ferry_i_links_find(ferry_ctx *ctx, int64_t n,
-                                const ferry_domain *const *domain, ferry_links **out)
+ferry_links *links_find(scope *s, int64_t n, const ferry_domain *const *domain)
 {
-    ferry_status st = FERRY_OK;
-    finding f = {0};
-    ferry_links *l = NULL;
+    ferry_links *l = NEW(s, ferry_links, 1);
+    finding f = {.l = l};
 
-    *out = NULL;
-    FERRY_NEW(ctx, l, 1);
-    f.l = l;
-    FERRY_NEW(ctx, l->domain, n);
+    l->domain = COPY(s, domain, n); /* the domains themselves must outlive the links */
     l->n = n;
-    /* The array is copied; the domains themselves must outlive the links. */
-    if (n) memcpy(l->domain, domain, (size_t)n * sizeof *domain);
-    FERRY_TRY(list_views(ctx, &f));
-    FERRY_TRY(join_groups(ctx, &f));
-    FERRY_TRY(number_groups(ctx, &f));
-    FERRY_HAVE(ctx, !f.text.failed && !f.apart.failed); /* else their end may be missing */
-    l->text = ferry_i_strdup(f.text.s ? f.text.s : "");
-    l->apart = ferry_i_strdup(f.apart.s ? f.apart.s : "");
-    FERRY_HAVE(ctx, l->text && l->apart);
-    FERRY_MOVE(*out, l);
-done:
-    ferry_i_text_free(&f.text);
-    ferry_i_text_free(&f.apart);
-    FERRY_FREE(f.node, f.link);
-    ferry_i_links_free(l);
-    return st;
+    l->text = l->apart = "";
+    list_views(s, &f);
+    join_groups(s, &f);
+    number_groups(s, &f);
+    return l;
 }
 
-void ferry_i_links_free(ferry_links *l)
-{
-    if (!l) return;
-    for (int64_t d = 0; l->group && d < l->n; d++)
-        ferry_i_free(l->group[d]);
-    FERRY_FREE(l->group, l->domain, l->text, l->apart, l);
-}
-
-const ferry_view *ferry_i_links_view(const ferry_links *l, int64_t d, int64_t g)
+const ferry_view *links_view(const ferry_links *l, int64_t d, int64_t g)
 {
     for (int64_t v = 0; v < l->domain[d]->n_views; v++)
         if (l->group[d][v] == g) return l->domain[d]->views[v];

@@ -1,20 +1,8 @@
 /* Which domains, which views, which columns (prepare.h). No value is looked at here. */
+#include <jansson.h>
 #include <string.h>
 
 #include "prepare/plan.h"
-
-void ferry_i_prepare_plan_clear(ferry_plan *plan)
-{
-    for (int64_t d = 0; plan->map && d < plan->n; d++) {
-        for (int64_t v = 0; plan->map[d] && v < plan->domain[d]->n_views; v++)
-            ferry_i_free(plan->map[d][v]);
-        ferry_i_free(plan->map[d]);
-    }
-    for (int64_t s = 0; plan->used && s < plan->n_spaces; s++)
-        ferry_i_free(plan->used[s]);
-    FERRY_FREE(plan->used, plan->map, plan->wanted, plan->domain);
-    *plan = (ferry_plan){0};
-}
 
 /* ---- domains ---- */
 
@@ -36,61 +24,107 @@ static bool is_wanted(const ferry_wants *w, const ferry_domain *d)
     return (w->domains & FERRY_SOURCES) && (!w->taught || has_labels(d));
 }
 
-/* All domains are listed, wanted or not: links and scales are learned from all of them. A
- * source without labels is left out with a line in the log when the method needs
- * teachers. */
-static ferry_status list_domains(ferry_ctx *ctx, const ferry_task *task,
-                                 const ferry_wants *w, ferry_plan *plan)
+/* Whose rows are delivered. All domains have a place, wanted or not: links and scales are
+ * learned from all of them. A source without labels is left out with a line in the log when
+ * the method learns from labels. */
+static bool *wanted_domains(scope *s, const ferry_task *task, const ferry_wants *w)
 {
-    ferry_status st = FERRY_OK;
     const ferry_domain *d = NULL;
-    int64_t sources = 0;
+    bool *wanted = NEW(s, bool, task->n_domains);
+    int64_t sources = 0, n = 0;
 
-    FERRY_TRY(ferry_i_task_target(ctx, task, &d));
-    FERRY_NEED(ctx, d->n_views > 0, FERRY_ENEEDS, "%s needs a view of target '%s'",
-               w->method, d->name);
-    FERRY_NEW(ctx, plan->domain, task->n_domains);
-    FERRY_NEW(ctx, plan->wanted, task->n_domains);
+    scope_check(s, ferry_i_task_target(scope_ctx(s), task, &d));
+    if (d->n_views == 0)
+        scope_fail(s, FERRY_ENEEDS, "%s needs a view of target '%s'", w->method, d->name);
     for (int r = 0; r < 3; r++)
         for (int64_t i = 0; (d = ferry_i_task_role(task, in_order[r], i)); i++) {
-            const bool wanted = is_wanted(w, d);
-            FERRY_NEED(ctx, !wanted || d->n_views > 0 || w->layout == FERRY_JOINED,
-                       FERRY_ENEEDS, "%s needs a view of domain '%s'", w->method, d->name);
-            if (!wanted && (w->domains & FERRY_SOURCES) && d->role == FERRY_SOURCE)
-                ferry_i_log(ctx, FERRY_INFO,
+            const bool is = wanted[n++] = is_wanted(w, d);
+            if (is && d->n_views == 0 && w->layout != FERRY_JOINED)
+                scope_fail(s, FERRY_ENEEDS, "%s needs a view of domain '%s'", w->method,
+                           d->name);
+            if (!is && (w->domains & FERRY_SOURCES) && d->role == FERRY_SOURCE)
+                ferry_i_log(scope_ctx(s), FERRY_INFO,
                             "%s: source '%s' has no labels and is left out", w->method,
                             d->name);
-            sources += wanted && d->role == FERRY_SOURCE;
-            plan->wanted[plan->n] = wanted;
-            plan->domain[plan->n++] = d;
+            sources += is && d->role == FERRY_SOURCE;
         }
-    FERRY_NEED(ctx, sources > 0 || !w->taught || !(w->domains & FERRY_SOURCES),
-               FERRY_ENEEDS, "%s needs a source with labels", w->method);
-done:
-    return st;
+    if (sources == 0 && w->taught && (w->domains & FERRY_SOURCES))
+        scope_fail(s, FERRY_ENEEDS, "%s needs a source with labels", w->method);
+    return wanted;
 }
 
 /* The same links that every method gets. */
-ferry_status ferry_task_links(ferry_ctx *ctx, const ferry_task *task, char **out)
+static ferry_links *links_of(scope *s, const ferry_task *task)
 {
-    FERRY_ARGS_OUT(ctx, out, out, task);
-
-    ferry_status st = FERRY_OK;
-    const ferry_domain **domain = NULL, *d = NULL;
-    ferry_links *links = NULL;
+    const ferry_domain **domain = NEW(s, const ferry_domain *, task->n_domains), *d = NULL;
     int64_t n = 0;
 
-    *out = NULL;
-    FERRY_NEW(ctx, domain, task->n_domains);
     for (int r = 0; r < 3; r++)
         for (int64_t i = 0; (d = ferry_i_task_role(task, in_order[r], i)); i++)
             domain[n++] = d;
-    FERRY_TRY(ferry_i_links_find(ctx, n, domain, &links));
-    FERRY_MOVE(*out, links->text);
-done:
-    ferry_i_links_free(links);
-    ferry_i_free(domain);
-    return st;
+    return links_find(s, n, domain);
+}
+
+/* ---- links for people ---- */
+
+typedef struct asked_links {
+    const ferry_task *task;
+    char **out;
+} asked_links;
+
+static void links_text(scope *s, void *arg)
+{
+    const asked_links *a = arg;
+    const ferry_links *l = links_of(s, a->task);
+
+    links_warn(s, l);
+    *a->out = ferry_i_strdup(l->text);
+    if (!*a->out) scope_check(s, ferry_i_nomem(scope_ctx(s)));
+}
+
+static ferry_status task_links(ferry_ctx *ctx, const ferry_task *task, char **out)
+{
+    FERRY_ARGS_OUT(ctx, out, out, task);
+
+    return scope_run(ctx, links_text, &(asked_links){task, out});
+}
+
+static json_t *link_json(const ferry_links *l, const ferry_link *k)
+{
+    static const char *const by[] = {"same_as", "name", "features", "width"};
+    const ferry_domain *d = l->domain[k->domain], *to = l->domain[k->to_domain];
+
+    return json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:I}", "domain", d->name, "view",
+                     d->views[k->view]->name, "same_as", "domain", to->name, "view",
+                     to->views[k->to_view]->name, "by", by[k->by], "columns",
+                     (json_int_t)k->columns);
+}
+
+static void json_free(void *json)
+{
+    json_decref(json);
+}
+
+static void links_json(scope *s, void *arg)
+{
+    const asked_links *a = arg;
+    const ferry_links *l = links_of(s, a->task);
+    json_t *all = json_array();
+
+    links_warn(s, l);
+    if (!all) scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    scope_defer(s, json_free, all);
+    for (int64_t i = 0; i < l->n_links; i++)
+        if (json_array_append_new(all, link_json(l, &l->link[i])) != 0)
+            scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    scope_check(s, ferry_i_json_dump(scope_ctx(s), all, 0, a->out));
+}
+
+static ferry_status task_links_json(ferry_ctx *ctx, const ferry_task *task, char **out)
+{
+    FERRY_ARGS_OUT(ctx, out, out, task);
+
+    return scope_run(ctx, links_json, &(asked_links){task, out});
 }
 
 /* ---- columns ---- */
@@ -113,71 +147,74 @@ static bool is_named(const ferry_links *l, int64_t g)
     const ferry_view *v = NULL, *w = NULL;
 
     for (int64_t d = 0; d < l->n; d++)
-        if ((v = ferry_i_links_view(l, d, g)) && !ferry_i_view_has_names(v)) return false;
+        if ((v = links_view(l, d, g)) && !ferry_i_view_has_names(v)) return false;
     for (int64_t d = 0; d < l->n; d++)
-        for (int64_t e = 0; (v = ferry_i_links_view(l, d, g)) && v->same_as && e < l->n;
-             e++)
-            if ((w = ferry_i_links_view(l, e, g)) && renamed(v, w)) return false;
+        for (int64_t e = 0; (v = links_view(l, d, g)) && v->same_as && e < l->n; e++)
+            if ((w = links_view(l, e, g)) && renamed(v, w)) return false;
     return true;
 }
 
-/* Add a view's columns to its space; map[j] is where they stand there. */
-static ferry_status add_columns(ferry_ctx *ctx, const ferry_view *v, bool named,
-                                ferry_space *s, int32_t *map)
+static void free_ids(void *ids)
 {
-    ferry_status st = FERRY_OK;
+    ferry_i_ids_free(ids);
+}
+
+static ferry_ids *own_ids(scope *s, ferry_ids *ids)
+{
+    if (!ids) scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    scope_defer(s, free_ids, ids);
+    return ids;
+}
+
+/* Add a view's columns to its space; map[j] is where they stand there. */
+static void add_columns(scope *s, const ferry_view *v, bool named, ferry_space *to,
+                        int32_t *map)
+{
     const int64_t cols = v->x->cols;
 
-    if (!s->name) s->name = v->name;
-    if (named && !s->features) {
-        FERRY_HAVE(ctx, s->features = ferry_i_ids_new());
-    }
+    if (!to->name) to->name = v->name;
+    if (named && !to->features) to->features = own_ids(s, ferry_i_ids_new());
     for (int64_t j = 0; j < cols; j++) {
         const int64_t at =
-            named ? ferry_i_ids_add(s->features, ferry_i_ids_at(v->features, j), NULL) : j;
-        FERRY_HAVE(ctx, at >= 0);
+            named ? ferry_i_ids_add(to->features, ferry_i_ids_at(v->features, j), NULL) : j;
+        if (at < 0) scope_check(s, ferry_i_nomem(scope_ctx(s)));
         map[j] = (int32_t)at;
     }
     /* By name the space grows by what is new; by number it is as wide as its widest view.
      * Names that only some views have are kept for people, if they are as many as the
      * columns. */
-    if (named) s->cols = ferry_i_ids_count(s->features);
-    if (!named && cols > s->cols) s->cols = cols;
-    if (!named && !s->features && v->features && cols == s->cols) {
-        FERRY_HAVE(ctx, s->features = ferry_i_ids_copy(v->features));
-    }
-done:
-    return st;
+    if (named) to->cols = ferry_i_ids_count(to->features);
+    if (!named && cols > to->cols) to->cols = cols;
+    if (!named && !to->features && v->features && cols == to->cols)
+        to->features = own_ids(s, ferry_i_ids_copy(v->features));
 }
 
 /* From the target back to the first source, so that the target's columns are the first of
  * its spaces. */
-static ferry_status number_columns(ferry_ctx *ctx, ferry_prepared *p, ferry_plan *plan)
+ferry_lineup *lineup_find(scope *s, const ferry_task *task)
 {
-    ferry_status st = FERRY_OK;
-    const ferry_links *l = p->links;
+    ferry_lineup *to = NEW(s, ferry_lineup, 1);
+    const ferry_links *l = to->links = links_of(s, task);
 
-    FERRY_NEW(ctx, p->space, l->n_groups);
-    p->n_spaces = l->n_groups;
-    FERRY_NEW(ctx, plan->map, plan->n);
-    for (int64_t d = plan->n - 1; d >= 0; d--) {
-        const ferry_domain *domain = plan->domain[d];
-        FERRY_NEW(ctx, plan->map[d], domain->n_views);
+    to->n = l->n;
+    to->domain = l->domain;
+    to->n_spaces = l->n_groups;
+    to->space = NEW(s, ferry_space, l->n_groups);
+    to->map = NEW(s, int32_t **, to->n);
+    for (int64_t d = to->n - 1; d >= 0; d--) {
+        const ferry_domain *domain = to->domain[d];
+        to->map[d] = NEW(s, int32_t *, domain->n_views);
         for (int64_t v = 0; v < domain->n_views; v++) {
             const int64_t g = l->group[d][v];
-            FERRY_NEW(ctx, plan->map[d][v], domain->views[v]->x->cols);
-            FERRY_TRY(add_columns(ctx, domain->views[v], is_named(l, g), &p->space[g],
-                                  plan->map[d][v]));
+            to->map[d][v] = NEW(s, int32_t, domain->views[v]->x->cols);
+            add_columns(s, domain->views[v], is_named(l, g), &to->space[g], to->map[d][v]);
         }
     }
-    for (int64_t s = 0; s < p->n_spaces; s++) {
-        p->space[s].begin = p->cols;
-        p->cols += p->space[s].cols;
+    for (int64_t g = 0; g < to->n_spaces; g++) {
+        to->space[g].begin = to->cols;
+        to->cols += to->space[g].cols;
     }
-    FERRY_NEED(ctx, p->cols < INT32_MAX, FERRY_ENEEDS, "%s: %lld features are too many",
-               p->wants.method, (long long)p->cols);
-done:
-    return st;
+    return to;
 }
 
 /* ---- columns that a source shares with the target ---- */
@@ -191,82 +228,79 @@ static int64_t count_features(const ferry_domain *d)
     return n;
 }
 
-/* The target's columns that domain d has; marked in `used` (may be NULL).
+/* The target's columns that domain d has, marked in `used`.
  * The target's columns come first in a space, so a column is the target's if its number
  * is below the width of the target's view. */
-static int64_t share(const ferry_prepared *p, const ferry_plan *plan, int64_t d,
-                     uint8_t **used)
+static int64_t mark_shared(const ferry_lineup *l, int64_t d, uint8_t **used)
 {
-    const ferry_domain *target = plan->domain[plan->n - 1], *domain = plan->domain[d];
+    const ferry_domain *target = l->domain[l->n - 1], *domain = l->domain[d];
     int64_t n = 0;
 
     for (int64_t v = 0; v < domain->n_views; v++) {
-        const int64_t g = p->links->group[d][v];
+        const int64_t g = l->links->group[d][v];
         if (g >= target->n_views) continue;
         for (int64_t j = 0; j < domain->views[v]->x->cols; j++) {
-            const int32_t at = plan->map[d][v][j];
+            const int32_t at = l->map[d][v][j];
             if (at >= target->views[g]->x->cols) continue;
             n++;
-            if (used) used[g][at] = 1;
+            used[g][at] = 1;
         }
     }
     return n;
 }
 
 /* What to write where two domains have nothing in common: same_as between views that are
- * equally wide, if there are such; else how views are linked at all. New. */
-static char *line_to_add(const ferry_domain *a, const ferry_domain *b)
+ * equally wide, if there are such; else how views are linked at all. */
+static const char *line_to_add(scope *s, const ferry_lineup *l, int64_t of, int64_t to)
 {
+    const ferry_domain *a = l->domain[of], *b = l->domain[to];
+
+    if (l->links->apart[0]) return l->links->apart;
     for (int64_t v = 0; v < b->n_views; v++)
         for (int64_t u = 0; u < a->n_views; u++)
             if (a->views[u]->x->cols == b->views[v]->x->cols)
-                return ferry_i_sprintf("if view '%s' of '%s' has the %lld features of view "
-                                       "'%s' of '%s', add same_as: %s.%s to it",
-                                       b->views[v]->name, b->name,
-                                       (long long)b->views[v]->x->cols, a->views[u]->name,
-                                       a->name, a->name, a->views[u]->name);
-    return ferry_i_sprintf("if a view of '%s' has features of '%s', give both the same "
-                           "names of features, or add same_as: %s.%s to it",
-                           b->name, a->name, a->name,
-                           a->n_views ? a->views[0]->name : "VIEW");
+                return scope_text(s,
+                                  "if view '%s' of '%s' has the %lld features of view "
+                                  "'%s' of '%s', add same_as: %s.%s to it",
+                                  b->views[v]->name, b->name,
+                                  (long long)b->views[v]->x->cols, a->views[u]->name,
+                                  a->name, a->name, a->views[u]->name);
+    return scope_text(s,
+                      "if a view of '%s' has features of '%s', give both the same "
+                      "names of features, or add same_as: %s.%s to it",
+                      b->name, a->name, a->name, a->n_views ? a->views[0]->name : "VIEW");
 }
 
-/* Leave out the sources that share nothing, and note what the others share. */
-static ferry_status shared_columns(ferry_ctx *ctx, ferry_prepared *p, ferry_plan *plan)
+/* Leave out the sources that share nothing, and mark what the others share. */
+static void shared_columns(scope *s, const ferry_wants *w, ferry_plan *plan)
 {
-    ferry_status st = FERRY_OK;
-    const ferry_domain *target = plan->domain[plan->n - 1], *other = NULL;
-    int64_t fit = 0;
-    char *add = NULL;
+    const ferry_lineup *l = plan->of;
+    const ferry_domain *target = l->domain[l->n - 1];
+    int64_t fit = 0, other = -1;
 
     /* The target's views are groups 0, 1, ...: the first spaces, in their order. */
-    plan->n_spaces = target->n_views;
-    FERRY_NEW(ctx, plan->used, plan->n_spaces);
-    for (int64_t s = 0; s < plan->n_spaces; s++)
-        FERRY_NEW(ctx, plan->used[s], p->space[s].cols);
-    for (int64_t d = 0; d < plan->n - 1; d++) {
-        if (!plan->wanted[d] || plan->domain[d]->role != FERRY_SOURCE) continue;
-        if (share(p, plan, d, plan->used) > 0) {
+    plan->used = NEW(s, uint8_t *, target->n_views);
+    for (int64_t g = 0; g < target->n_views; g++)
+        plan->used[g] = NEW(s, uint8_t, l->space[g].cols);
+    for (int64_t d = 0; d < l->n - 1; d++) {
+        if (!plan->wanted[d] || l->domain[d]->role != FERRY_SOURCE) continue;
+        if (mark_shared(l, d, plan->used) > 0) {
             fit++;
             continue;
         }
-        ferry_i_log(ctx, FERRY_INFO, "%s: source '%s' shares no features with target '%s'",
-                    p->wants.method, plan->domain[d]->name, target->name);
-        other = plan->domain[d];
+        ferry_i_log(scope_ctx(s), FERRY_INFO,
+                    "%s: source '%s' shares no features with target '%s'", w->method,
+                    l->domain[d]->name, target->name);
+        other = d;
         plan->wanted[d] = false;
     }
-    /* `other` is NULL where no source was wanted: then there is nothing to share with. */
-    if (fit > 0 || !other) goto done;
-    add = p->links->apart[0] ? ferry_i_strdup(p->links->apart) : line_to_add(other, target);
-    FERRY_HAVE(ctx, add);
-    st = ferry_i_fail(
-        ctx, FERRY_ENEEDS,
-        "%s needs features that source '%s' (%lld) and target '%s' (%lld) share; %s",
-        p->wants.method, other->name, (long long)count_features(other), target->name,
-        (long long)count_features(target), add);
-done:
-    ferry_i_free(add);
-    return st;
+    /* `other` is -1 where no source was wanted: then there is nothing to share with. */
+    if (fit > 0 || other < 0) return;
+    scope_fail(s, FERRY_ENEEDS,
+               "%s needs features that source '%s' (%lld) and target '%s' (%lld) share; %s",
+               w->method, l->domain[other]->name,
+               (long long)count_features(l->domain[other]), target->name,
+               (long long)count_features(target), line_to_add(s, l, other, l->n - 1));
 }
 
 /* ---- the way from a source to the target ---- */
@@ -278,79 +312,74 @@ static int64_t root(const int64_t *parent, int64_t d)
     return d;
 }
 
-/* parent[d] <- domains that have columns in common, directly or by way of others, have one
- * root. Each column joins its domain to the first that had it. */
-static ferry_status join_domains(ferry_ctx *ctx, const ferry_prepared *p,
-                                 const ferry_plan *plan, int64_t *parent)
+/* A parent for each domain: those that have columns in common, directly or by way of others,
+ * have one root. Each column joins its domain to the first that had it. */
+static int64_t *join_domains(scope *s, const ferry_plan *plan)
 {
-    ferry_status st = FERRY_OK;
-    int64_t *first = NULL;
+    const ferry_lineup *l = plan->of;
+    int64_t *parent = NEW(s, int64_t, l->n), *first = NEW(s, int64_t, l->cols);
 
-    FERRY_NEW(ctx, first, p->cols);
-    for (int64_t d = 0; d < plan->n; d++) {
+    for (int64_t d = 0; d < l->n; d++) {
         parent[d] = d;
-        for (int64_t v = 0; plan->wanted[d] && v < plan->domain[d]->n_views; v++)
-            for (int64_t j = 0; j < plan->domain[d]->views[v]->x->cols; j++) {
+        for (int64_t v = 0; plan->wanted[d] && v < l->domain[d]->n_views; v++)
+            for (int64_t j = 0; j < l->domain[d]->views[v]->x->cols; j++) {
                 int64_t *f =
-                    &first[p->space[p->links->group[d][v]].begin + plan->map[d][v][j]];
+                    &first[l->space[l->links->group[d][v]].begin + l->map[d][v][j]];
                 if (*f == 0) *f = d + 1;
                 parent[root(parent, d)] = root(parent, *f - 1);
             }
     }
-done:
-    ferry_i_free(first);
-    return st;
+    return parent;
 }
 
 /* PATH: some domain with labels leads to the target. A domain that does not is where the
  * sentence points: the last one, since the target's side of a chain is looked at first. */
-static ferry_status need_path(ferry_ctx *ctx, const ferry_prepared *p,
-                              const ferry_plan *plan)
+static void need_path(scope *s, const ferry_wants *w, const ferry_plan *plan)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t t = plan->n - 1;
-    int64_t *parent = NULL, off = -1, near = t;
-    char *add = NULL;
+    const ferry_lineup *l = plan->of;
+    const int64_t t = l->n - 1;
+    const int64_t *parent = join_domains(s, plan);
+    int64_t off = -1, next = t;
 
-    FERRY_NEW(ctx, parent, plan->n);
-    FERRY_TRY(join_domains(ctx, p, plan, parent));
     for (int64_t d = 0; d < t; d++) {
         if (!plan->wanted[d]) continue;
         const bool leads = root(parent, d) == root(parent, t);
-        if (leads && has_labels(plan->domain[d])) goto done;
+        if (leads && has_labels(l->domain[d])) return;
         if (leads)
-            near = d; /* a bridge that ends in the air */
+            next = d; /* a bridge that ends in the air */
         else
             off = d;
     }
-    if (off < 0) goto done; /* nobody has labels: said elsewhere */
-    add = p->links->apart[0] ? ferry_i_strdup(p->links->apart)
-                             : line_to_add(plan->domain[off], plan->domain[near]);
-    FERRY_HAVE(ctx, add);
-    st = ferry_i_fail(ctx, FERRY_ENEEDS,
-                      "%s needs features that lead from a source to target '%s'; '%s' "
-                      "shares none with '%s': %s",
-                      p->wants.method, plan->domain[t]->name, plan->domain[off]->name,
-                      plan->domain[near]->name, add);
-done:
-    ferry_i_free(parent);
-    ferry_i_free(add);
-    return st;
+    if (off < 0) return; /* nobody has labels: said elsewhere */
+    scope_fail(s, FERRY_ENEEDS,
+               "%s needs features that lead from a source to target '%s'; '%s' "
+               "shares none with '%s': %s",
+               w->method, l->domain[t]->name, l->domain[off]->name, l->domain[next]->name,
+               line_to_add(s, l, off, next));
 }
 
-/* Domains, then links between their views, then a number for every column, then (shared)
- * which of the target's columns some source has. */
-ferry_status ferry_i_prepare_plan(ferry_ctx *ctx, const ferry_task *task, ferry_prepared *p,
-                                  ferry_plan *plan)
+/* Domains, then where their columns stand, then (shared) which of the target's columns some
+ * source has. */
+ferry_plan plan_make(scope *s, ferry_split *split, const ferry_wants *w)
 {
-    ferry_status st = FERRY_OK;
+    ferry_plan plan = {.wanted = wanted_domains(s, split->task, w)};
 
-    *plan = (ferry_plan){0};
-    FERRY_TRY(list_domains(ctx, task, &p->wants, plan));
-    FERRY_TRY(ferry_i_links_find(ctx, plan->n, plan->domain, &p->links));
-    FERRY_TRY(number_columns(ctx, p, plan));
-    if (p->wants.shared) FERRY_TRY(shared_columns(ctx, p, plan));
-    if (p->wants.layout == FERRY_PATH) FERRY_TRY(need_path(ctx, p, plan));
-done:
-    return st;
+    plan.of = split_lineup(s, split);
+    links_warn(s, plan.of->links);
+    if (plan.of->cols >= INT32_MAX)
+        scope_fail(s, FERRY_ENEEDS, "%s: %lld features are too many", w->method,
+                   (long long)plan.of->cols);
+    if (w->shared) shared_columns(s, w, &plan);
+    if (w->layout == FERRY_PATH) need_path(s, w, &plan);
+    return plan;
+}
+
+ferry_status ferry_task_links(ferry_ctx *ctx, const ferry_task *task, const char *format,
+                              char **out)
+{
+    FERRY_ARGS_OUT(ctx, out, out, task);
+
+    if (!format) return task_links(ctx, task, out);
+    if (strcmp(format, "json") == 0) return task_links_json(ctx, task, out);
+    return ferry_i_fail(ctx, FERRY_EINVAL, "unknown format %s (json)", format);
 }

@@ -5,37 +5,41 @@
 
 #include "prepare/prepare.h"
 
-/* All domains of the task, the target last; map[d][v][j] is the column of the view's space
- * that column j is.
- * Lives for one call of prepare; maps are owned, domains borrowed from the task. */
-typedef struct ferry_plan {
+/* The domains of a task and where the columns of their views stand, whatever a method wants. */
+typedef struct ferry_lineup {
     int64_t n;
     const ferry_domain **domain; /* sources, intermediates, target */
-    bool *wanted;                /* whose rows are delivered */
-    int32_t ***map;
-    int64_t n_spaces; /* that the target has; with `used` ... */
-    uint8_t **used;   /* ... which of their columns are delivered; NULL: all */
+    ferry_links *links;
+    int64_t n_spaces, cols;
+    ferry_space *space; /* without scales */
+    int32_t ***map; /* [domain][view][j]: the column of the view's space that column j is */
+} ferry_lineup;
+
+/* What one method is given of it. */
+typedef struct ferry_plan {
+    const ferry_lineup *of;
+    bool *wanted; /* a domain each: whose rows are delivered */
+    uint8_t **
+        used; /* a view of the target each: which of its space's columns are delivered; NULL: all */
 } ferry_plan;
 
-/* Domains, links, spaces and columns of p, or FERRY_ENEEDS. No value is looked at. */
-ferry_status ferry_i_prepare_plan(ferry_ctx *ctx, const ferry_task *task, ferry_prepared *p,
-                                  ferry_plan *plan);
-void ferry_i_prepare_plan_clear(ferry_plan *plan);
+ferry_lineup *lineup_find(scope *s, const ferry_task *task);
+/* Fails with FERRY_ENEEDS where the task does not have what is wanted. No value is looked at. */
+ferry_plan plan_make(scope *s, ferry_split *split, const ferry_wants *w);
 
-/* How one view becomes columns of x. `part` maps the view's columns to those of the scaler
- * (-1: left out), `to` to those of the result (NULL: as they are). */
-typedef struct ferry_lane {
+/* How one view becomes columns of x. `map` has for the view's columns those of the scaler
+ * (-1: left out), `to` those of the result (NULL: as they are). */
+typedef struct column_map {
     const ferry_view *view; /* NULL: the domain lacks it */
     const ferry_scaler *scale;
     const int32_t *map, *to;
     int64_t cols; /* of the result */
-} ferry_lane;
-/* The rows of d through the lanes: x, shift, there and instance of out. spread: only this rank's, where rows are spread
- * over ranks. */
-ferry_status ferry_i_rows_make(ferry_ctx *ctx, const ferry_prepared *p,
-                               const ferry_domain *d, int64_t n_lanes,
-                               const ferry_lane *lane, bool spread, ferry_rows *out);
+} column_map;
+/* The rows of d through n such maps: x, shift, there and instance, in keep. spread: only this process's, where rows are
+ * spread. */
+ferry_rows rows_make(scope *s, scope *keep, const ferry_prepared *p, const ferry_domain *d,
+                     int64_t n, const column_map *by, bool spread);
 /* The labels of those instances. */
-ferry_status ferry_i_rows_label(ferry_ctx *ctx, const ferry_prepared *p, ferry_rows *out);
+void rows_label(scope *keep, const ferry_prepared *p, ferry_rows *out);
 
 #endif

@@ -17,28 +17,14 @@
  *   labels                          by row and goal
  *   saving                          what is needed to do it again, in the model's dict
  *
- * How a method uses it:
- *
- *   static const ferry_opt opts[] = {FERRY_OPT_SCALE(my_options), ...};     (int scale)
- *   const ferry_wants w = {.method = "mine", .domains = FERRY_SOURCES | FERRY_THE_TARGET,
- *                          .layout = FERRY_JOINED, .scale = o->scale, .shared = true,
- *                          .taught = true};
- *   fits:     return ferry_i_prepare_fits(ctx, task, &w);       (a sentence when it cannot)
- *   fit:      FERRY_TRY(ferry_i_prepare(ctx, task, &w, &m->prepared));
- *             for each of m->prepared->rows[0 .. n_rows): x[0], cls, n, ... (target last)
- *   predict:  FERRY_TRY(ferry_i_prepare_rows(ctx, m->prepared, domain, &rows));
- *             rows.x[0] is rows.n x ferry_i_prepared_width(), rows.instance where they go
- *   file:     ferry_i_prepared_file(io, &m->prepared)
- *   free:     ferry_i_rows_clear(&rows), ferry_i_prepared_free(m->prepared)
- *
- * Once the rows are not needed any more, ferry_i_prepared_forget() keeps only what
- * predicting needs. */
+ * Methods see it as a problem (prepare/problem.h). All of it lives in a scope; a model keeps how new data is read
+ * (prepared_keep). */
 #ifndef FERRY_PREPARE_H
 #define FERRY_PREPARE_H
 
 #include "learn/scale.h"
-#include "model/io.h"
 #include "prepare/links.h"
+#include "state/dict.h"
 #include "task/task.h"
 
 /* ---- what a method asks for ---- */
@@ -54,7 +40,7 @@ typedef enum ferry_layout {
     FERRY_APART,
     /* One numbering of all columns of all domains: space[s].begin + column. Always CSR;
      * what a domain does not have is not stored. All instances of a domain are rows. New
-     * data comes in the target's columns alone (ferry_i_prepared_column). */
+     * data comes in the target's columns alone (prepared_column). */
     FERRY_PATH
 } ferry_layout;
 
@@ -81,9 +67,11 @@ typedef struct ferry_wants {
     bool labelled; /* only instances with labels, in every domain */
     bool every;    /* all instances, also those without features (rows of 0) */
     bool
-        lend; /* JOINED, one view, one domain: where only a shift and a factor would change the values these stay as
+        borrow; /* JOINED, one view, one domain: where only a shift and a factor would change the values these stay as
                       they are, mostly without a copy (ferry_rows.factor) */
-    bool keeps;  /* rows become part of the model: nothing of them is lent by the caller */
+    bool
+        keeps; /* rows become part of the model: nothing of them is borrowed from the caller */
+    bool full; /* PATH: dense where the values are and fill at least half of the columns */
     bool embeds; /* APART: new data may be rows of the sources, whose first views follow
                       the target's in the model (ferry_method.embeds_sources) */
 } ferry_wants;
@@ -94,9 +82,8 @@ typedef struct ferry_wants {
 typedef struct ferry_rows {
     const ferry_domain *domain; /* borrowed */
     int64_t n, labelled;        /* rows; of these with a label */
-    int64_t
-        whole; /* these are one rank's of so many rows (labelled is of all); 0: all there are */
-    int64_t *instance; /* n: places in the domain */
+    layout of;                  /* which rows of how many these are (labelled is of all) */
+    int64_t *instance;          /* n: places in the domain */
     int64_t n_x;
     ferry_matrix **x; /* one, or (APART) one a view; n rows each */
     double **shift;   /* one a matrix: what centring would still take off each column, for
@@ -111,14 +98,13 @@ typedef struct ferry_rows {
     double *num;
     uint8_t *on;
 } ferry_rows;
-void ferry_i_rows_clear(ferry_rows *r);
 
 /* One kind of features: views of several domains that are the same thing. */
 typedef struct ferry_space {
-    const char *name;    /* of its view, in the target if it is there; borrowed */
-    int64_t begin, cols; /* PATH: where its columns stand */
-    ferry_ids *features; /* names, or NULL */
-    ferry_scaler *scale; /* NULL: not asked for */
+    const char *name;          /* of its view, in the target if it is there; borrowed */
+    int64_t begin, cols;       /* PATH: where its columns stand */
+    ferry_ids *features;       /* names, or NULL */
+    const ferry_scaler *scale; /* NULL: not asked for */
     ferry_scale_facts facts;
 } ferry_space;
 
@@ -143,46 +129,46 @@ typedef struct ferry_prepared {
     int64_t n_frames; /* the target's views (and, `embeds`, the sources' first) */
     ferry_frame *frame;
     bool dense; /* JOINED: how x is stored */
-    ferry_links *links;
+    const ferry_links *links;
 } ferry_prepared;
 
-/* FERRY_ENEEDS with a sentence when the task does not have what is wanted; reads no
+/* ---- a task whose columns are lined up once, for all methods ---- */
+
+typedef struct ferry_split {
+    const ferry_task *task;      /* resolved; borrowed */
+    struct ferry_lineup *lineup; /* NULL until somebody asks */
+    scope *keep;                 /* of what is prepared */
+} ferry_split;
+/* For this scope's use alone. */
+ferry_split *split_of(scope *s, const ferry_task *task);
+const struct ferry_lineup *split_lineup(scope *s, ferry_split *split);
+
+/* Fails with a sentence (FERRY_ENEEDS) when the task does not have what is wanted; reads no
  * values. */
-ferry_status ferry_i_prepare_fits(ferry_ctx *ctx, const ferry_task *task,
-                                  const ferry_wants *w);
-/* The whole of it, from a resolved task. Leaves the diagnostics "scale" (of the target's
- * views) and "links". Cost: a few passes over all cells that are not 0, and a copy of the
- * rows that are delivered, unless there is nothing to be done to them. */
-ferry_status ferry_i_prepare(ferry_ctx *ctx, const ferry_task *task, const ferry_wants *w,
-                             ferry_prepared **out);
-/* New data whose views are those of the model (as ferry_method.predict gets them). out is
- * cleared by the caller in any case. */
-ferry_status ferry_i_prepare_rows(ferry_ctx *ctx, const ferry_prepared *p,
-                                  const ferry_domain *new_data, ferry_rows *out);
-/* The same in fit: where rows are spread over ranks, those of this one. */
-ferry_status ferry_i_prepare_part(ferry_ctx *ctx, const ferry_prepared *p,
-                                  const ferry_domain *d, ferry_rows *out);
-/* The same with `lend`; d is a domain that the scale was learned from. */
-ferry_status ferry_i_prepare_part_lent(ferry_ctx *ctx, const ferry_prepared *p,
-                                       const ferry_domain *d, ferry_rows *out);
-/* Rows and labels of all domains on top of each other (JOINED), moved out of p. */
-ferry_status ferry_i_prepared_stack(ferry_ctx *ctx, ferry_prepared *p, ferry_rows *out);
-/* Let the rows, spaces and links go. */
-void ferry_i_prepared_forget(ferry_prepared *p);
-void ferry_i_prepared_free(ferry_prepared *p);
+void prepare_fits(scope *s, ferry_split *split, const ferry_wants *w);
+/* The whole of it, as long as the split. Leaves the diagnostics "scale" (of the target's views) and "links". Cost: a
+ * few passes over all cells that are not 0, and a copy of the rows that are delivered, unless
+ * there is nothing to be done to them. */
+ferry_prepared *prepare(scope *s, ferry_split *split, const ferry_wants *w);
+/* What new data needs of it, for a model: the columns of views, no rows, spaces nor links. */
+ferry_prepared *prepared_keep(scope *keep, const ferry_prepared *p);
+
+/* New data whose views are those of the model. spread: where rows are spread over processes, those of this one;
+ * borrow: as in ferry_wants, d being a domain that the scale was learned from. */
+ferry_rows prepare_rows(scope *s, const ferry_prepared *p, const ferry_domain *d,
+                        bool spread, bool borrow);
 
 /* Columns of new data (JOINED and PATH). */
-int64_t ferry_i_prepared_width(const ferry_prepared *p);
+int64_t prepared_width(const ferry_prepared *p);
 /* PATH: column j of new data in the numbering of all columns. */
-int64_t ferry_i_prepared_column(const ferry_prepared *p, int64_t j);
+int64_t prepared_column(const ferry_prepared *p, int64_t j);
 /* The last of the rows, when the target is wanted. */
-const ferry_rows *ferry_i_prepared_target(const ferry_prepared *p);
-/* "bridge.x = source.x by 60 feature names; ...", for people. */
-const char *ferry_i_prepared_links(const ferry_prepared *p);
+const ferry_rows *prepared_target(const ferry_prepared *p);
 
-/* Saves it, or makes one that knows only new data, every size checked as a stranger's. */
-void ferry_i_prepared_file(ferry_io *io, ferry_prepared **p);
-/* Under another name than "prepare", for a model that has two. */
-void ferry_i_prepared_file_as(ferry_io *io, const char *name, ferry_prepared **p);
+/* Its tensors begin with the name. What is loaded knows only new data, and every size is checked as of an untrusted
+ * file. */
+void prepared_save(scope *s, const ferry_prepared *p, const char *name, ferry_dict *to);
+ferry_prepared *prepared_load(scope *s, scope *keep, const char *name,
+                              const ferry_dict *from);
 
 #endif

@@ -137,6 +137,7 @@ static ferry_status advise_method(ferry_ctx *ctx, const ferry_task *split,
                                   const ferry_opts *opts, found *f)
 {
     ferry_status st = ferry_i_fits(ctx, split, m, opts);
+    const bool mistaken = st == FERRY_EINVAL; /* the task itself */
     ferry_advice_method c = {.size = sizeof c,
                              .name = ferry_i_arena_text(&f->arena, name),
                              .method = m->name,
@@ -148,7 +149,7 @@ static ferry_status advise_method(ferry_ctx *ctx, const ferry_task *split,
     if (st == FERRY_OK) st = try_method(ctx, split, m, opts, PATIENCE, &uses, &c);
     if (st == FERRY_OK) add_uses(split, m, &uses);
     c.uses = ferry_i_arena_text(&f->arena, uses.s ? uses.s : "");
-    if (st == FERRY_ENEEDS || st == FERRY_ENUMERIC) {
+    if (ferry_i_skips(st) && !mistaken) {
         c.reason = ferry_i_arena_text(&f->arena, ctx->message);
         st = FERRY_OK;
     }
@@ -200,7 +201,7 @@ static void fill_domain(found *f, const ferry_domain *d, ferry_advice_domain *o)
     *o = (ferry_advice_domain){.size = sizeof *o,
                                .name = ferry_i_arena_text(&f->arena, d->name),
                                .role = d->role,
-                               .instances = ferry_domain_id_count(d),
+                               .instances = ferry_i_domain_id_count(d),
                                .labels = ferry_domain_labels(d),
                                .n_views = d->n_views,
                                .views = view,
@@ -283,7 +284,7 @@ static void reckon_power(found *f)
 
 static void reckon_time(found *f)
 {
-    enum { CONTROLS = 24, FOLDS = 5, GATE = 20 };
+    enum { CONTROLS = 24, FOLDS = 3 }; /* of 5 folds, with those that are dropped */
     const double repeats = (double)f->pub.repeats;
 
     for (int64_t i = 0; i < f->n_methods; i++) {
@@ -292,12 +293,7 @@ static void reckon_time(found *f)
         const double s = isnan(m->seconds) ? PATIENCE : m->seconds;
         f->pub.seconds_repeats += s * repeats;
         if (m->kind == FERRY_KIND_TRANSFER) f->pub.seconds_controls += s * CONTROLS;
-        if (m->kind != FERRY_KIND_CONTROL) f->pub.seconds_guard += s * repeats * FOLDS;
-        /* a lead of chance is given up at the first shuffled source that does as well */
-        if (m->kind == FERRY_KIND_TRANSFER && f->pub.goal == FERRY_CLASSIFY)
-            f->pub.seconds_guard += s * repeats * FOLDS;
-        const ferry_method *how = ferry_i_method_find(m->method);
-        if (how && (how->needs & FERRY_NEED_PATH)) f->pub.seconds_guard += s * GATE;
+        if (m->kind != FERRY_KIND_CONTROL) f->pub.seconds_answer += s * repeats * FOLDS;
     }
 }
 
@@ -311,7 +307,7 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
     ferry_evaluate_settings s = {0};
     const ferry_domain *target = NULL;
     found *f = NULL;
-    char *links = NULL;
+    char *links = NULL, *json = NULL;
 
     FERRY_NEW(ctx, f, 1);
     FERRY_TRY(ferry_i_task_evaluate(ctx, task, &s));
@@ -324,7 +320,7 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
                             .target = ferry_i_arena_text(&f->arena, target->name),
                             .visible = ferry_domain_labels(target),
                             .repeats = s.repeats};
-    FERRY_TRY(ferry_task_links(ctx, task, &links));
+    FERRY_TRY(ferry_task_links(ctx, task, NULL, &links));
     f->pub.links = ferry_i_arena_text(&f->arena, links);
     FERRY_TRY(advise_methods(ctx, task, split, f));
     FERRY_TRY(advise_domains(ctx, task, split, target, f));
@@ -333,20 +329,16 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
             f->pub.scored = f->domain[i].labels - f->pub.visible;
     reckon_power(f);
     reckon_time(f);
+    FERRY_TRY(ferry_i_advice_json(ctx, &f->pub, &json));
+    f->pub.json = ferry_i_arena_text(&f->arena, json);
     FERRY_HAVE(ctx, !f->arena.failed);
     *out = &f->pub;
     f = NULL;
 done:
     if (f) ferry_advice_free(&f->pub);
-    ferry_i_free(links);
+    FERRY_FREE(links, json);
     ferry_task_free(split);
     return ferry_i_join(outer, ctx, st);
-}
-
-int64_t ferry_advice_method_count(const ferry_advice *advice)
-{
-    if (!advice) return 0;
-    return ((const found *)advice)->n_methods;
 }
 
 const ferry_advice_method *ferry_advice_method_at(const ferry_advice *advice, int64_t i)
@@ -355,12 +347,6 @@ const ferry_advice_method *ferry_advice_method_at(const ferry_advice *advice, in
     const found *f = (const found *)advice;
 
     return i >= 0 && i < f->n_methods ? &f->method[i] : NULL;
-}
-
-int64_t ferry_advice_domain_count(const ferry_advice *advice)
-{
-    if (!advice) return 0;
-    return ((const found *)advice)->n_domains;
 }
 
 const ferry_advice_domain *ferry_advice_domain_at(const ferry_advice *advice, int64_t i)
@@ -418,10 +404,8 @@ static json_t *measures_json(const found *f)
     return list;
 }
 
-ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out)
+ferry_status ferry_i_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out)
 {
-    FERRY_ARGS_OUT(ctx, out, out, a);
-
     ferry_status st = FERRY_OK;
     const found *f = (const found *)a;
     json_t *all = json_pack(
@@ -432,8 +416,8 @@ ferry_status ferry_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out
         "methods", methods_json(f), "of_other_goals", (json_int_t)a->of_other_goals,
         "measures", measures_json(f), "links", ferry_i_json_text(a->links), "scored",
         (json_int_t)a->scored, "power", ferry_i_report_reals(3, a->power), "seconds",
-        "repeats", a->seconds_repeats, "controls", a->seconds_controls, "guard",
-        a->seconds_guard);
+        "repeats", a->seconds_repeats, "controls", a->seconds_controls, "answer",
+        a->seconds_answer);
 
     FERRY_TRY(ferry_i_json_dump(ctx, all, JSON_INDENT(2) | JSON_REAL_PRECISION(6), out));
 done:

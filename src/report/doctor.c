@@ -145,7 +145,7 @@ static void engines(ferry_ctx *ctx, found *f)
 
 static void processor(const ferry_ctx *ctx, found *f)
 {
-    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+    const char *core = ferry_i_blas_core(), *wanted = ferry_i_blas_core_wanted();
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     char text[160];
 
@@ -192,6 +192,7 @@ ferry_status ferry_doctor(ferry_ctx *ctx, ferry_installation **out)
 
     ferry_status st = FERRY_OK;
     found *f = NULL;
+    char *json = NULL;
 
     FERRY_TRY(ferry_i_blas_ready(ctx));
     FERRY_NEW(ctx, f, 1);
@@ -203,7 +204,7 @@ ferry_status ferry_doctor(ferry_ctx *ctx, ferry_installation **out)
                                   .engines = f->engine,
                                   .engine_summaries = f->summary,
                                   .engine_works = f->works,
-                                  .engine = ferry_ctx_engine(ctx),
+                                  .engine = ferry_i_ctx_engine(ctx),
                                   .problems = f->problem};
     libraries(f);
     if (!ferry_i_archive_version())
@@ -215,9 +216,13 @@ ferry_status ferry_doctor(ferry_ctx *ctx, ferry_installation **out)
     memory(f);
     machine(f);
     FERRY_HAVE(ctx, f->machine && !f->arena.failed);
+    FERRY_TRY(ferry_i_installation_json(ctx, &f->pub, &json));
+    f->pub.json = ferry_i_arena_text(&f->arena, json);
+    FERRY_HAVE(ctx, f->pub.json);
     *out = &f->pub;
     f = NULL;
 done:
+    ferry_i_free(json);
     if (f) ferry_installation_free(&f->pub);
     return st;
 }
@@ -269,11 +274,9 @@ static json_t *bytes_or_null(int64_t n)
     return n < 0 ? json_null() : json_integer(n);
 }
 
-ferry_status ferry_installation_json(ferry_ctx *ctx, const ferry_installation *f,
-                                     char **out)
+ferry_status ferry_i_installation_json(ferry_ctx *ctx, const ferry_installation *f,
+                                       char **out)
 {
-    FERRY_ARGS_OUT(ctx, out, out, f);
-
     ferry_status st = FERRY_OK;
     json_t *all = json_pack(
         "{s:s, s:s, s:o, s:o, s:s, s:{s:s, s:s}, s:O, s:{s:s, s:I, s:I}, s:{s:o, s:o}, s:o}",

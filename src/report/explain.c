@@ -91,7 +91,7 @@ static void add_skipped(ferry_text *t, const ferry_sheet *s)
 {
     bool any = false;
 
-    for (int64_t i = 0; i < ferry_results_count(s->rs); i++) {
+    for (int64_t i = 0; ferry_results_at(s->rs, i); i++) {
         const ferry_result *r = ferry_results_at(s->rs, i);
         if (!r->reason) continue;
         const bool named = strncmp(r->reason, r->name, strlen(r->name)) == 0;
@@ -104,7 +104,7 @@ static void add_notes(ferry_text *t, const ferry_sheet *s)
 {
     bool any = false;
 
-    for (int64_t i = 0; i < ferry_results_count(s->rs); i++) {
+    for (int64_t i = 0; ferry_results_at(s->rs, i); i++) {
         const ferry_result *r = ferry_results_at(s->rs, i);
         if (r->note && !r->reason) add_item(t, "notes", &any, r->name, r->note);
     }
@@ -112,15 +112,13 @@ static void add_notes(ferry_text *t, const ferry_sheet *s)
 
 static void explain_all(ferry_text *t, const ferry_sheet *s)
 {
+    ferry_i_report_answer(t, s->rs);
+    const int64_t before = t->len;
     add_verdicts(t, s);
     add_curves(t, s);
     add_skipped(t, s);
     add_notes(t, s);
-    if (ferry_results_guard(s->rs)) {
-        if (t->len > 0) ferry_i_text_add(t, "\n");
-        ferry_i_report_wrap(t, ferry_results_guard(s->rs)->sentence, 0);
-    }
-    if (t->len == 0) ferry_i_text_add(t, "every method ran, and none was judged\n");
+    if (t->len == before) ferry_i_text_add(t, "every method ran, and none was judged\n");
 }
 
 /* ---- one method ---- */
@@ -130,7 +128,7 @@ static void add_metrics(ferry_text *t, const ferry_sheet *s, const ferry_result 
     ferry_i_text_addf(t, "\nrank %lld of %lld, mean over %lld repeat%s \u00b1 deviation\n",
                       (long long)r->rank, (long long)s->rows, (long long)r->repeats,
                       r->repeats == 1 ? "" : "s");
-    for (int64_t m = 0; m < ferry_result_metric_count(r); m++) {
+    for (int64_t m = 0; ferry_result_metric_at(r, m); m++) {
         const ferry_metric_runs *x = ferry_result_metric_at(r, m);
         ferry_i_text_addf(t, "  %-20s %s (%s is better)\n", x->name,
                           ferry_i_spread_words(ferry_i_metric_places(s->rs, m), x).s,
@@ -161,8 +159,8 @@ static void add_evidence(ferry_text *t, const ferry_sheet *s, const ferry_result
 {
     const int places = ferry_i_metric_places(s->rs, 0);
 
-    for (int64_t i = 0; i < ferry_result_evidence_count(r); i++) {
-        const ferry_evidence *e = ferry_result_evidence_at(r, i);
+    for (int64_t i = 0; ferry_i_result_evidence_at(r, i); i++) {
+        const ferry_evidence *e = ferry_i_result_evidence_at(r, i);
         char what[64];
         if (i == 0)
             ferry_i_text_add(
@@ -186,7 +184,7 @@ static void add_evidence(ferry_text *t, const ferry_sheet *s, const ferry_result
 
 static void add_settings(ferry_text *t, const ferry_result *r)
 {
-    const int64_t n = ferry_opts_count(r->options);
+    const int64_t n = ferry_i_opts_count(r->options);
 
     if (n > 0) ferry_i_text_add(t, "\nsettings\n");
     for (int64_t i = 0; i < n; i++) {
@@ -200,7 +198,7 @@ static void add_diagnostics(ferry_text *t, const ferry_result *r)
 {
     int64_t parts = 0;
 
-    for (int64_t i = 0; i < ferry_result_diagnostic_count(r); i++) {
+    for (int64_t i = 0; ferry_result_diagnostic_at(r, i); i++) {
         const ferry_diagnostic *d = ferry_result_diagnostic_at(r, i);
         if (i == 0) ferry_i_text_add(t, "\nrecorded by the last fit\n");
         if (strchr(d->name, '.')) {
@@ -250,13 +248,13 @@ ferry_status ferry_results_explain(ferry_ctx *ctx, const ferry_results *rs,
     FERRY_ARGS_OUT(ctx, out, out, rs);
 
     ferry_status st = FERRY_OK;
-    const ferry_sheet s = ferry_i_sheet(rs);
+    const ferry_sheet s = ferry_i_sheet(rs, false);
     const ferry_result *r = method ? ferry_results_find(rs, method) : NULL;
     ferry_text t = {0};
 
     *out = NULL;
     if (method && !r) {
-        for (int64_t i = 0; i < ferry_results_count(rs); i++)
+        for (int64_t i = 0; ferry_results_at(rs, i); i++)
             ferry_i_text_addf(&t, "%s%s", i > 0 ? ", " : "", ferry_results_at(rs, i)->name);
         FERRY_HAVE(ctx, !t.failed);
         st =

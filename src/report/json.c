@@ -152,8 +152,8 @@ static json_t *evidences(const ferry_result *r, bool sources)
 {
     json_t *all = json_array();
 
-    for (int64_t i = 0; i < ferry_result_evidence_count(r); i++) {
-        const ferry_evidence *e = ferry_result_evidence_at(r, i);
+    for (int64_t i = 0; ferry_i_result_evidence_at(r, i); i++) {
+        const ferry_evidence *e = ferry_i_result_evidence_at(r, i);
         if ((e->source != NULL) == sources) append(&all, evidence(e));
     }
     return all;
@@ -250,7 +250,7 @@ static json_t *metrics(const ferry_results *rs, const void *of)
                                    ALL(ferry_metric_runs, "runs", repeats, runs)};
     json_t *all = json_object();
 
-    for (int64_t i = 0; all && i < ferry_result_metric_count(of); i++) {
+    for (int64_t i = 0; all && ferry_result_metric_at(of, i); i++) {
         const ferry_metric_runs *m = ferry_result_metric_at(of, i);
         if (json_object_set_new(all, m->name, OBJECT(rs, m, fields)) == 0) continue;
         json_decref(all);
@@ -298,11 +298,18 @@ static json_t *picture(const ferry_results *rs, const void *of)
 /* ---- all of it ---- */
 
 /* Those that ran, best first. */
+static json_t *uses_of(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return json_string(ferry_uses_name(((const ferry_result *)of)->uses));
+}
+
 static json_t *results(const ferry_results *rs, const void *of)
 {
     static const field fields[] = {AT(ferry_result, "name", TEXT, name),
                                    AT(ferry_result, "method", TEXT, method),
                                    AT(ferry_result, "kind", KIND, kind),
+                                   BY("uses", uses_of),
                                    BY("options", options),
                                    BY("metric", metric),
                                    AT(ferry_result, "mean", REAL, mean),
@@ -325,14 +332,17 @@ static json_t *results(const ferry_results *rs, const void *of)
 
 static json_t *skipped(const ferry_results *rs, const void *of)
 {
-    static const field fields[] = {
-        AT(ferry_result, "name", TEXT, name), AT(ferry_result, "method", TEXT, method),
-        AT(ferry_result, "kind", KIND, kind), BY("options", options),
-        AT(ferry_result, "reason", TEXT, reason)};
+    static const field fields[] = {AT(ferry_result, "name", TEXT, name),
+                                   AT(ferry_result, "method", TEXT, method),
+                                   AT(ferry_result, "kind", KIND, kind),
+                                   BY("uses", uses_of),
+                                   BY("options", options),
+                                   AT(ferry_result, "reason", TEXT, reason),
+                                   AT(ferry_result, "unasked", YES, unasked)};
     json_t *all = json_array();
 
     (void)of;
-    for (int64_t i = 0; i < ferry_results_count(rs); i++) {
+    for (int64_t i = 0; ferry_results_at(rs, i); i++) {
         const ferry_result *r = ferry_results_at(rs, i);
         if (r->reason) append(&all, OBJECT(rs, r, fields));
     }
@@ -352,39 +362,74 @@ static json_t *outcome(const ferry_results *rs, const void *of)
         ferry_i_json_real(run->least), "sentence", text(run->sentence));
 }
 
-/* Names of places among the results, one a repeat. */
-static json_t *names_at(const ferry_results *rs, int64_t n, const int64_t *place)
+/* [{"name": ..., "uses": ..., "weight": ...}, ...] */
+static json_t *members(int64_t n, const ferry_blend_member *m)
 {
     json_t *all = json_array();
 
-    for (int64_t r = 0; place && r < n; r++) {
-        const ferry_result *taken = ferry_results_at(rs, place[r]);
-        append(&all, text(taken ? taken->name : NULL));
-    }
+    for (int64_t i = 0; i < n; i++)
+        append(&all, json_pack("{s:o, s:s, s:f}", "name", text(m[i].name), "uses",
+                               ferry_uses_name(m[i].uses), "weight", m[i].weight));
     return all;
 }
 
-static json_t *guard(const ferry_results *rs, const void *of)
+static json_t *members_with(const ferry_results *rs, const void *of)
 {
-    const ferry_guard *g = ferry_results_guard(rs);
-    json_t *scores = json_object();
+    const ferry_recommendation *a = of;
 
+    (void)rs;
+    return members(a->members, a->member);
+}
+
+static json_t *members_without(const ferry_results *rs, const void *of)
+{
+    const ferry_recommendation *a = of;
+
+    (void)rs;
+    return members(a->without, a->member_without);
+}
+
+static json_t *worth_word(const ferry_results *rs, const void *of)
+{
+    (void)rs;
+    return json_string(ferry_worth_name(((const ferry_recommendation *)of)->verdict));
+}
+
+static json_t *answer(const ferry_results *rs, const void *of)
+{
+#define A(key, type, member) AT(ferry_recommendation, key, type, member)
+    static const field fields[] = {
+        A("head", TEXT, head),
+        A("use", TEXT, use),
+        A("expect", TEXT, expect),
+        A("source", TEXT, source),
+        A("next", TEXT, next),
+        A("remark", TEXT, remark),
+        BY("members", members_with),
+        BY("without", members_without),
+        A("metric", TEXT, metric),
+        A("larger_is_better", YES, larger_is_better),
+        A("validated", YES, validated),
+        A("calibrated", YES, calibrated),
+        A("level", REAL, level),
+        A("labels", WHOLE, labels),
+        A("value", REAL, value),
+        A("low", REAL, low),
+        A("high", REAL, high),
+        A("value_without", REAL, value_without),
+        A("low_without", REAL, low_without),
+        A("high_without", REAL, high_without),
+        A("worth", REAL, worth),
+        A("worth_low", REAL, worth_low),
+        A("worth_high", REAL, worth_high),
+        BY("verdict", worth_word),
+        A("share", REAL, share),
+        A("needed_repeats", WHOLE, needed_repeats),
+        ALL(ferry_recommendation, "runs", repeats, runs),
+        ALL(ferry_recommendation, "runs_without", repeats, runs_without)};
+#undef A
     (void)of;
-    if (!g) {
-        json_decref(scores);
-        return json_null();
-    }
-    for (int64_t i = 0; i < g->count; i++)
-        if (isfinite(g->scores[i]))
-            (void)json_object_set_new(scores, ferry_results_at(rs, i)->name,
-                                      json_real(g->scores[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "by", g->by,
-                     "chosen", names_at(rs, g->repeats, g->chosen), "baseline",
-                     names_at(rs, g->repeats, g->baseline), "transfer",
-                     names_at(rs, g->repeats, g->transfer), "gate", g->gate, "mean",
-                     ferry_i_json_real(g->mean), "runs",
-                     ferry_i_report_reals(g->repeats, g->runs), "scores", scores, "trust",
-                     ferry_i_json_real(g->trust), "sentence", text(g->sentence));
+    return rs->answer ? OBJECT(rs, rs->answer, fields) : json_null();
 }
 
 static json_t *goal(const ferry_results *rs, const void *of)
@@ -425,7 +470,7 @@ done:
     return st;
 }
 
-ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **out)
+ferry_status ferry_i_results_json(ferry_ctx *ctx, const ferry_results *rs, char **out)
 {
     FERRY_ARGS_OUT(ctx, out, out, rs);
 
@@ -446,7 +491,7 @@ ferry_status ferry_results_json(ferry_ctx *ctx, const ferry_results *rs, char **
                                    BY("results", results),
                                    BY("skipped", skipped),
                                    BY("verdict", outcome),
-                                   BY("guard", guard)};
+                                   BY("answer", answer)};
 
     if (rs->saved) return ferry_i_report_dump(ctx, json_incref(rs->saved), out);
     return ferry_i_report_dump(ctx, OBJECT(rs, ferry_results_info(rs), fields), out);

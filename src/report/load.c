@@ -208,6 +208,33 @@ done:
     return st;
 }
 
+static int word_of(const json_t *o, const char *key, int n, const char *(*name)(int))
+{
+    const char *word = json_string_value(json_object_get(o, key));
+
+    for (int i = 0; word && i < n; i++)
+        if (strcmp(name(i), word) == 0) return i;
+    return 0;
+}
+
+static const char *uses_word(int i)
+{
+    return ferry_uses_name((ferry_uses)i);
+}
+
+/* Older folders do not tell: by what it was trained on. */
+static ferry_uses uses_by_options(ferry_kind kind, const ferry_opts *options)
+{
+    const char *train = ferry_opts_get(options, "train");
+
+    if (kind != FERRY_KIND_BASELINE)
+        return kind == FERRY_KIND_CONTROL ? FERRY_USES_CONTROL : FERRY_USES_TRANSFER;
+    if (!train) return FERRY_USES_TARGET_ONLY;
+    return strcmp(train, "both") == 0     ? FERRY_USES_POOLED
+           : strcmp(train, "source") == 0 ? FERRY_USES_SOURCE_ONLY
+                                          : FERRY_USES_TARGET_ONLY;
+}
+
 static ferry_status load_entry(reader *f, ferry_results *rs, const json_t *o)
 {
     static const char *const kinds[] = {"baseline", "transfer", "control"};
@@ -223,8 +250,11 @@ static ferry_status load_entry(reader *f, ferry_results *rs, const json_t *o)
     r->curve = NULL;
     FERRY_TRY(ferry_i_opts_from_json(f->ctx, json_object_get(o, "options"), &options));
     r->pub.options = options;
+    r->pub.uses = json_object_get(o, "uses") ? (ferry_uses)word_of(o, "uses", 5, uses_word)
+                                             : uses_by_options(kind, options);
     if (json_object_get(o, "reason")) {
         r->pub.reason = text_at(f, o, "reason");
+        r->pub.unasked = json_is_true(json_object_get(o, "unasked"));
         goto done;
     }
     r->pub.rank = rs->n;
@@ -305,44 +335,82 @@ static int64_t place_of(const ferry_results *rs, const json_t *name)
     return -1;
 }
 
-static ferry_status load_guard(reader *f, ferry_results *rs, const json_t *o)
+static const char *worth_word(int i)
+{
+    return ferry_worth_name((ferry_worth)i);
+}
+
+static ferry_status load_members(reader *f, const json_t *list, int64_t *n,
+                                 const ferry_blend_member **out)
 {
     ferry_status st = FERRY_OK;
-    double *scores = NULL, *runs = NULL;
-    int64_t *chosen = NULL, *baseline = NULL, *transfer = NULL;
+    ferry_blend_member *m = NULL;
+
+    FERRY_NEW(f->ctx, m, (int64_t)json_array_size(list));
+    *out = m;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *o = json_array_get(list, i);
+        m[i] = (ferry_blend_member){sizeof *m, text_at(f, o, "name"),
+                                    (ferry_uses)word_of(o, "uses", 5, uses_word),
+                                    real_at(o, "weight")};
+        *n = (int64_t)i + 1;
+        FERRY_HAVE(f->ctx, m[i].name);
+    }
+done:
+    return st;
+}
+
+/* A text that may be null. */
+static const char *maybe_text(reader *f, const json_t *o, const char *key)
+{
+    return json_is_string(json_object_get(o, key)) ? text_at(f, o, key) : NULL;
+}
+
+static ferry_status load_answer(reader *f, ferry_results *rs, const json_t *o)
+{
+    ferry_status st = FERRY_OK;
+    double *runs = NULL;
 
     if (!json_is_object(o)) return FERRY_OK;
-    FERRY_NEW(f->ctx, rs->guard, 1);
-    ferry_guard *g = rs->guard;
-    FERRY_NEW(f->ctx, scores, rs->n);
-    g->scores = scores;
+    FERRY_NEW(f->ctx, rs->answer, 1);
+    ferry_recommendation *a = rs->answer;
+    *a = (ferry_recommendation){
+        .size = sizeof *a,
+        .head = text_at(f, o, "head"),
+        .use = text_at(f, o, "use"),
+        .expect = text_at(f, o, "expect"),
+        .source = text_at(f, o, "source"),
+        .next = text_at(f, o, "next"),
+        .remark = maybe_text(f, o, "remark"),
+        .metric = maybe_text(f, o, "metric"),
+        .larger_is_better = json_is_true(json_object_get(o, "larger_is_better")),
+        .validated = json_is_true(json_object_get(o, "validated")),
+        .calibrated = json_is_true(json_object_get(o, "calibrated")),
+        .level = real_at(o, "level"),
+        .labels = count_at(o, "labels"),
+        .value = real_at(o, "value"),
+        .low = real_at(o, "low"),
+        .high = real_at(o, "high"),
+        .value_without = real_at(o, "value_without"),
+        .low_without = real_at(o, "low_without"),
+        .high_without = real_at(o, "high_without"),
+        .worth = real_at(o, "worth"),
+        .worth_low = real_at(o, "worth_low"),
+        .worth_high = real_at(o, "worth_high"),
+        .verdict = (ferry_worth)word_of(o, "verdict", 4, worth_word),
+        .share = real_at(o, "share"),
+        .needed_repeats = count_at(o, "needed_repeats")};
+    FERRY_TRY(load_members(f, json_object_get(o, "members"), &a->members, &a->member));
+    FERRY_TRY(
+        load_members(f, json_object_get(o, "without"), &a->without, &a->member_without));
+    if (json_array_size(json_object_get(o, "runs")) == 0) goto done;
     FERRY_NEW(f->ctx, runs, rs->run.repeats);
-    g->runs = runs;
-    FERRY_NEW(f->ctx, chosen, rs->run.repeats);
-    g->chosen = chosen;
-    FERRY_NEW(f->ctx, baseline, rs->run.repeats);
-    g->baseline = baseline;
-    FERRY_NEW(f->ctx, transfer, rs->run.repeats);
-    g->transfer = transfer;
-    g->gate = json_is_true(json_object_get(o, "gate"));
-    for (int64_t i = 0; i < rs->n; i++)
-        scores[i] = real_at(json_object_get(o, "scores"), rs->result[i].pub.name);
+    a->runs = runs;
     reals_at(f, o, "runs", rs->run.repeats, runs);
-    for (int64_t i = 0; i < rs->run.repeats; i++) {
-        chosen[i] = place_of(rs, json_array_get(json_object_get(o, "chosen"), (size_t)i));
-        baseline[i] =
-            place_of(rs, json_array_get(json_object_get(o, "baseline"), (size_t)i));
-        transfer[i] =
-            place_of(rs, json_array_get(json_object_get(o, "transfer"), (size_t)i));
-    }
-    const char *by = json_string_value(json_object_get(o, "by"));
-    g->size = sizeof *g;
-    g->by = by && strcmp(by, "label-free") == 0 ? "label-free" : "cross-validation";
-    g->repeats = rs->run.repeats;
-    g->mean = real_at(o, "mean");
-    g->count = rs->n;
-    g->trust = real_at(o, "trust");
-    g->sentence = text_at(f, o, "sentence");
+    FERRY_NEW(f->ctx, runs, rs->run.repeats);
+    a->runs_without = runs;
+    reals_at(f, o, "runs_without", rs->run.repeats, runs);
+    a->repeats = rs->run.repeats;
 done:
     return st;
 }
@@ -369,7 +437,7 @@ static ferry_status load_all(reader *f, ferry_results *rs, json_t *root)
     for (int64_t i = 0; i < rs->n; i++)
         if (rs->result[i].pub.pairs > 0 && rs->run.best_baseline >= 0)
             rs->result[i].pub.baseline = rs->result[rs->run.best_baseline].pub.name;
-    FERRY_TRY(load_guard(f, rs, json_object_get(root, "guard")));
+    FERRY_TRY(load_answer(f, rs, json_object_get(root, "answer")));
     FERRY_HAVE(f->ctx, !f->no_memory);
     FERRY_NEED(f->ctx, !f->bad, FERRY_EDATA, "%s: '%s' is not what ferry run writes",
                f->path, f->bad);

@@ -102,7 +102,7 @@ static json_t *labels(const ferry_truth *t, const ferry_repeat_prediction *p)
 json_t *ferry_i_report_picture(const ferry_results *rs, const ferry_result *r)
 {
     const ferry_repeat_prediction *p = ferry_result_prediction_at(r, 0);
-    const ferry_truth *t = ferry_results_truth(rs);
+    const ferry_truth *t = ferry_i_results_truth(rs);
 
     if (!p || p->given->n == 0) return json_null();
     if (ferry_results_info(rs)->goal == FERRY_EMBED && p->given->score && p->given->k > 0)

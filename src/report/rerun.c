@@ -55,9 +55,9 @@ static ferry_status restore(ferry_ctx *ctx, const char *path, const json_t *reco
                "%s: threads = %lld is outside "
                "[1, 4096]",
                path, (long long)n);
-    ferry_ctx_set_seed(ctx, value);
-    FERRY_TRY(ferry_ctx_set_engine(ctx, json_string_value(engine)));
-    FERRY_TRY(ferry_ctx_set_threads(ctx, (int)n));
+    ctx->seed = value;
+    FERRY_TRY(ferry_i_ctx_set_engine(ctx, json_string_value(engine)));
+    FERRY_TRY(ferry_i_ctx_set_threads(ctx, (int)n));
 done:
     return st;
 }

@@ -156,12 +156,12 @@ static ferry_status write_predictions(ferry_ctx *ctx, const ferry_results *rs,
 {
     ferry_status st = FERRY_OK;
     ferry_out *o = NULL;
-    const int64_t n = rs->keep_all ? ferry_result_prediction_count(r) : 1;
+    const int64_t n = rs->keep_all ? ((const ferry_entry *)r)->n_kept : 1;
 
     FERRY_TRY(ferry_i_out_open(ctx, path, &o));
     write_heading(o, ferry_result_prediction_at(r, 0)->given, rs->keep_all);
     for (int64_t i = 0; i < n; i++)
-        FERRY_TRY(write_repeat(ctx, ferry_results_truth(rs),
+        FERRY_TRY(write_repeat(ctx, ferry_i_results_truth(rs),
                                ferry_result_prediction_at(r, i), rs->keep_all, o));
     st = ferry_i_out_commit(ctx, o);
     o = NULL;
@@ -174,7 +174,7 @@ done:
 static ferry_status save_splits(ferry_ctx *ctx, const ferry_results *rs, const char *path)
 {
     ferry_status st = FERRY_OK;
-    const ferry_truth *t = ferry_results_truth(rs);
+    const ferry_truth *t = ferry_i_results_truth(rs);
     const ferry_result *first = ferry_i_results_ranked(rs, 1);
     const ferry_repeat_prediction *kept =
         first ? ferry_result_prediction_at(first, 0) : NULL;
@@ -206,26 +206,18 @@ static ferry_status save_predictions(ferry_ctx *ctx, const ferry_results *rs,
                                      const char *dir)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = ferry_results_count(rs);
-    const ferry_guard *g = ferry_results_guard(rs);
+    const int64_t n = rs->n;
     char **names = ferry_i_calloc(n, sizeof *names), *path = NULL;
 
     FERRY_HAVE(ctx, names);
     for (int64_t i = 0; i < n; i++) {
         const ferry_result *r = ferry_results_at(rs, i);
-        if (r->reason || ferry_result_prediction_count(r) == 0) continue;
+        if (r->reason || !ferry_result_prediction_at(r, 0)) continue;
         FERRY_TRY(name_file(ctx, rs, i, names));
         FERRY_HAVE(ctx, path = ferry_i_sprintf("%s/%s.csv", dir, names[i]));
         FERRY_TRY(write_predictions(ctx, rs, r, path));
         ferry_i_free(path);
         path = NULL;
-    }
-    /* what the guard takes in the first repeat, whose predictions these are */
-    const ferry_result *taken =
-        g && g->repeats > 0 ? ferry_results_at(rs, g->chosen[0]) : NULL;
-    if (taken && ferry_result_prediction_count(taken) > 0) {
-        FERRY_HAVE(ctx, path = ferry_i_sprintf("%s/_guard.csv", dir));
-        FERRY_TRY(write_predictions(ctx, rs, taken, path));
     }
 done:
     for (int64_t i = 0; names && i < n; i++)
@@ -283,7 +275,7 @@ static ferry_status fill(ferry_ctx *ctx, const ferry_results *rs, const char *di
     char *splits = ferry_i_path_join(dir, "splits.csv");
 
     FERRY_HAVE(ctx, folder && report && splits);
-    FERRY_TRY(ferry_results_json(ctx, rs, &json));
+    FERRY_TRY(ferry_i_results_json(ctx, rs, &json));
     FERRY_TRY(ferry_i_mkdirs(ctx, folder));
     FERRY_TRY(save_predictions(ctx, rs, folder));
     if (rs->keep_splits) FERRY_TRY(save_splits(ctx, rs, splits));

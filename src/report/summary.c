@@ -106,7 +106,7 @@ static void count_task(summary *s, const ferry_results *rs)
 {
     const ferry_result *best = ferry_results_at(rs, ferry_results_info(rs)->best_baseline);
 
-    for (int64_t i = 0; i < ferry_results_count(rs); i++) {
+    for (int64_t i = 0; ferry_results_at(rs, i); i++) {
         const ferry_result *r = ferry_results_at(rs, i);
         if (r->reason || !r->runs) continue;
         line *l = line_of(s, r);
@@ -177,7 +177,7 @@ static ferry_status count_all(ferry_ctx *ctx, int64_t n, const ferry_results *co
     FERRY_NEED(ctx, n > 0, FERRY_EINVAL, "a summary needs results");
     *s = (summary){.n = n, .task = task};
     for (int64_t t = 0; t < n; t++)
-        most += ferry_results_count(task[t]);
+        most += task[t]->n;
     FERRY_NEW(ctx, s->line, most);
     for (int64_t t = 0; t < n; t++)
         count_task(s, task[t]);
@@ -207,8 +207,8 @@ static void add_judged(ferry_text *t, const line *l)
     }
 }
 
-ferry_status ferry_summary_table(ferry_ctx *ctx, int64_t n,
-                                 const ferry_results *const *results, char **out)
+static ferry_status summary_table(ferry_ctx *ctx, int64_t n,
+                                  const ferry_results *const *results, char **out)
 {
     FERRY_ARGS_OUT(ctx, out, out, results);
 
@@ -270,8 +270,8 @@ static json_t *line_json(const line *l)
                      ferry_i_json_real(l->sign_p), "verdicts", verdicts);
 }
 
-ferry_status ferry_summary_json(ferry_ctx *ctx, int64_t n,
-                                const ferry_results *const *results, char **out)
+static ferry_status summary_json(ferry_ctx *ctx, int64_t n,
+                                 const ferry_results *const *results, char **out)
 {
     FERRY_ARGS_OUT(ctx, out, out, results);
 
@@ -299,4 +299,19 @@ done:
     json_decref(methods);
     ferry_i_free(s.line);
     return st;
+}
+
+ferry_status ferry_summary_table(ferry_ctx *ctx, int64_t n,
+                                 const ferry_results *const *results, const char *format,
+                                 char **out)
+{
+    FERRY_ARGS_OUT(ctx, out, out, results);
+
+    for (int64_t i = 0; i < n; i++)
+        if (!results[i])
+            return ferry_i_fail(ctx, FERRY_EINVAL, "results %lld is NULL",
+                                (long long)i + 1);
+    if (!format) return summary_table(ctx, n, results, out);
+    if (strcmp(format, "json") == 0) return summary_json(ctx, n, results, out);
+    return ferry_i_fail(ctx, FERRY_EINVAL, "unknown format %s (json)", format);
 }

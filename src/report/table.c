@@ -3,28 +3,70 @@
  * columns where the names allow: metrics that do not fit beside the rest follow in a second table. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/report.h"
 
 const ferry_result *ferry_i_results_ranked(const ferry_results *rs, int64_t rank)
 {
-    for (int64_t i = 0; i < ferry_results_count(rs); i++)
+    for (int64_t i = 0; ferry_results_at(rs, i); i++)
         if (ferry_results_at(rs, i)->rank == rank) return ferry_results_at(rs, i);
     return NULL;
 }
 
-ferry_sheet ferry_i_sheet(const ferry_results *rs)
+/* Show the result of that rank, unless it is there or there is no space. */
+static void show(ferry_sheet *s, int64_t *n, const ferry_result *r)
+{
+    if (!r || r->rank == 0 || *n == FERRY_SHOWN) return;
+    for (int64_t i = 0; i < *n; i++)
+        if (s->rank[i] == r->rank) return;
+    s->rank[(*n)++] = r->rank;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The recommended ones, the best of each kind, and then who follows; controls are for `--all`. */
+static void choose_rows(ferry_sheet *s)
+{
+    const ferry_recommendation *a = ferry_results_answer(s->rs);
+    int64_t n = 0;
+
+    for (int64_t i = 0; a && i < a->members; i++)
+        show(s, &n, ferry_results_find(s->rs, a->member[i].name));
+    for (int kind = FERRY_USES_TARGET_ONLY; kind <= FERRY_USES_TRANSFER; kind++)
+        for (int64_t i = 1; i <= s->rows; i++)
+            if (ferry_i_results_ranked(s->rs, i)->uses == (ferry_uses)kind) {
+                show(s, &n, ferry_i_results_ranked(s->rs, i));
+                break;
+            }
+    show(s, &n, ferry_results_at(s->rs, s->run->best_baseline));
+    for (int64_t i = 1; i <= s->rows; i++)
+        if (ferry_i_results_ranked(s->rs, i)->uses != FERRY_USES_CONTROL)
+            show(s, &n, ferry_i_results_ranked(s->rs, i));
+    qsort(s->rank, (size_t)n, sizeof *s->rank, by_rank);
+    s->rows = n;
+    s->few = true;
+}
+
+ferry_sheet ferry_i_sheet(const ferry_results *rs, bool few)
 {
     ferry_sheet s = {.rs = rs, .run = ferry_results_info(rs)};
 
     while (ferry_i_results_ranked(rs, s.rows + 1))
         s.rows++;
-    if (s.rows > 0) s.metrics = ferry_result_metric_count(ferry_i_results_ranked(rs, 1));
+    if (s.rows > 0)
+        s.metrics = ((const ferry_entry *)ferry_i_results_ranked(rs, 1))->n_metrics;
     s.versus = s.run->best_baseline >= 0 && s.metrics > 0;
     for (int64_t i = 1; i <= s.rows; i++)
         s.judged = s.judged || ferry_i_results_ranked(rs, i)->verdict;
-    s.cols = s.metrics + 2 + s.versus + s.judged;
+    s.cols = s.metrics + 3 + s.versus + s.judged;
+    if (few && s.rows > FERRY_SHOWN) choose_rows(&s);
     return s;
 }
 
@@ -62,19 +104,21 @@ static void seconds_cell(const ferry_result *r, char *buf, size_t n)
 const char *ferry_i_sheet_cell(const ferry_sheet *s, int64_t row, int64_t col,
                                char buf[FERRY_CELL])
 {
-    const ferry_result *r = row > 0 ? ferry_i_results_ranked(s->rs, row) : NULL;
+    const int64_t rank = s->few && row > 0 ? s->rank[row - 1] : row;
+    const ferry_result *r = row > 0 ? ferry_i_results_ranked(s->rs, rank) : NULL;
 
     if (col == 0) return r ? r->name : "method";
-    if (col <= s->metrics) {
+    if (col == 1) return r ? ferry_uses_name(r->uses) : "uses";
+    if (col <= s->metrics + 1) {
         const ferry_metric_runs *m =
-            ferry_result_metric_at(r ? r : ferry_i_results_ranked(s->rs, 1), col - 1);
+            ferry_result_metric_at(r ? r : ferry_i_results_ranked(s->rs, 1), col - 2);
         if (!r) return m->name;
         (void)snprintf(buf, FERRY_CELL, "%s",
-                       ferry_i_spread_words(ferry_i_metric_places(s->rs, col - 1), m).s);
-    } else if (col == s->metrics + 1) {
+                       ferry_i_spread_words(ferry_i_metric_places(s->rs, col - 2), m).s);
+    } else if (col == s->metrics + 2) {
         if (!r) return "fit s";
         seconds_cell(r, buf, FERRY_CELL);
-    } else if (s->versus && col == s->metrics + 2) {
+    } else if (s->versus && col == s->metrics + 3) {
         if (!r) return "vs best baseline [95 %]";
         versus_cell(s, r, buf, FERRY_CELL);
     } else {
@@ -86,7 +130,7 @@ const char *ferry_i_sheet_cell(const ferry_sheet *s, int64_t row, int64_t col,
 
 bool ferry_i_sheet_left(const ferry_sheet *s, int64_t col)
 {
-    return col == 0 || col > s->metrics + 1;
+    return col <= 1 || col > s->metrics + 2;
 }
 
 static int64_t column_width(const ferry_sheet *s, int64_t col)
@@ -132,21 +176,22 @@ static void add_block(ferry_text *t, const ferry_sheet *s, int64_t n, const int6
  * the metrics that are left, as many at a time as fit. */
 static void add_tables(ferry_text *t, const ferry_sheet *s)
 {
-    int64_t cols[COLUMNS], n = 0, next = 1;
-    int64_t used = 0;
+    int64_t cols[COLUMNS], n = 0, next = 2;
+    int64_t used = 2 + column_width(s, 1);
 
-    for (int64_t c = s->metrics + 1; c < s->cols; c++)
+    for (int64_t c = s->metrics + 2; c < s->cols; c++)
         used += 2 + column_width(s, c);
-    for (bool first = true; first || next <= s->metrics; first = false) {
+    for (bool first = true; first || next <= s->metrics + 1; first = false) {
         n = 0;
         cols[n++] = 0;
+        if (first) cols[n++] = 1;
         used += column_width(s, 0);
-        for (; next <= s->metrics; next++) {
+        for (const int64_t names = n; next <= s->metrics + 1; next++) {
             used += 2 + column_width(s, next);
-            if (used > FERRY_WIDTH && n > 1) break;
+            if (used > FERRY_WIDTH && n > names) break;
             cols[n++] = next;
         }
-        for (int64_t c = s->metrics + 1; first && c < s->cols; c++)
+        for (int64_t c = s->metrics + 2; first && c < s->cols; c++)
             cols[n++] = c;
         if (!first) ferry_i_text_add(t, "\n");
         add_block(t, s, n, cols);
@@ -177,15 +222,18 @@ static void add_heading(ferry_text *t, const ferry_sheet *s)
     ferry_i_text_add(t, "\n\n");
 }
 
-/* Why one or two did not run; where more did not, how many, and where their reasons are. */
+/* Why a method that was asked for, or broke down, has no result. Of the others, which just do not fit the
+ * task: why, where they are one or two; else how many, and where their reasons are. */
 static void add_skipped(ferry_text *t, const ferry_sheet *s)
 {
-    const int64_t n = ferry_results_count(s->rs) - s->rows;
+    int64_t n = 0;
 
-    for (int64_t i = 0; n <= 2 && i < ferry_results_count(s->rs); i++) {
+    for (int64_t i = 0; ferry_results_at(s->rs, i); i++)
+        n += ferry_results_at(s->rs, i)->unasked;
+    for (int64_t i = 0; ferry_results_at(s->rs, i); i++) {
         const ferry_result *r = ferry_results_at(s->rs, i);
         ferry_text one = {0};
-        if (!r->reason) continue;
+        if (!r->reason || (r->unasked && n > 2)) continue;
         /* most sentences begin with the method's name */
         const bool named = strncmp(r->reason, r->name, strlen(r->name)) == 0;
         ferry_i_text_addf(&one, "no result: %s%s%s", named ? "" : r->name,
@@ -199,23 +247,58 @@ static void add_skipped(ferry_text *t, const ferry_sheet *s)
                           (long long)n, n == 1 ? " has" : "s have");
 }
 
-ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs, char **out)
+/* "  Use      text", broken so that texts stand below each other. */
+static void add_line(ferry_text *t, const char *word, const char *text)
 {
-    FERRY_ARGS_OUT(ctx, out, out, rs);
+    enum { INDENT = 11 };
+    ferry_text line = {0}, broken = {0};
 
+    /* a word as long as the indent stands for it while lines are broken */
+    ferry_i_text_addf(&line, "%.*s %s", INDENT - 1, "-----------", text);
+    if (line.s) ferry_i_report_wrap(&broken, line.s, INDENT);
+    ferry_i_text_addf(t, "  %-*s", INDENT - 2, word);
+    if (broken.len >= INDENT) ferry_i_text_add(t, broken.s + INDENT);
+    t->failed = t->failed || line.failed || broken.failed;
+    ferry_i_text_free(&line);
+    ferry_i_text_free(&broken);
+}
+
+void ferry_i_report_answer(ferry_text *t, const ferry_results *rs)
+{
+    const ferry_recommendation *a = ferry_results_answer(rs);
+
+    if (!a) return;
+    ferry_i_text_addf(t, "%s\n\n", a->head);
+    add_line(t, "Use", a->use);
+    add_line(t, "Expect", a->expect);
+    add_line(t, "Source", a->source);
+    ferry_i_text_addf(t, "  %-9s%s\n", "Next", a->next);
+    if (a->remark) {
+        ferry_i_text_add(t, "\n");
+        ferry_i_report_wrap(t, a->remark, 0);
+    }
+    ferry_i_text_add(t, "\n");
+}
+
+ferry_status ferry_i_results_table(ferry_ctx *ctx, const ferry_results *rs, bool few,
+                                   char **out)
+{
     ferry_status st = FERRY_OK;
-    const ferry_sheet s = ferry_i_sheet(rs);
+    const ferry_sheet s = ferry_i_sheet(rs, few);
     ferry_text t = {0};
+    int64_t ran = 0;
 
+    while (ferry_i_results_ranked(rs, ran + 1))
+        ran++;
+    ferry_i_report_answer(&t, rs);
     add_heading(&t, &s);
     add_tables(&t, &s);
     ferry_i_text_add(&t, "\n");
+    if (ran > s.rows)
+        ferry_i_text_addf(&t, "%lld more method%s: ferry table DIR --all.\n",
+                          (long long)(ran - s.rows), ran - s.rows == 1 ? "" : "s");
     add_skipped(&t, &s);
     ferry_i_report_wrap(&t, s.run->sentence, 0);
-    if (ferry_results_guard(rs)) {
-        ferry_i_text_add(&t, "\n");
-        ferry_i_report_wrap(&t, ferry_results_guard(rs)->sentence, 0);
-    }
     FERRY_HAVE(ctx, !t.failed);
     FERRY_MOVE(*out, t.s);
 done:

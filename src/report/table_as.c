@@ -117,27 +117,36 @@ static void as_latex(ferry_text *t, const ferry_sheet *s)
     ferry_i_text_add(t, "\\bottomrule\n\\end{tabular}\n");
 }
 
-ferry_status ferry_results_table_as(ferry_ctx *ctx, const ferry_results *rs,
-                                    const char *format, char **out)
+static ferry_status table_as(ferry_ctx *ctx, const ferry_results *rs, const char *format,
+                             char **out)
 {
-    FERRY_ARGS_OUT(ctx, out, out, rs, format);
-
     static const struct {
         const char *name;
         void (*add)(ferry_text *t, const ferry_sheet *s);
     } formats[] = {{"csv", as_csv}, {"markdown", as_markdown}, {"latex", as_latex}};
     ferry_status st = FERRY_OK;
-    const ferry_sheet s = ferry_i_sheet(rs);
+    const ferry_sheet s = ferry_i_sheet(rs, false);
     ferry_text t = {0};
 
     *out = NULL;
+    if (strcmp(format, "text") == 0) return ferry_i_results_table(ctx, rs, false, out);
     for (int64_t i = 0; i < FERRY_COUNT(formats); i++)
         if (strcmp(formats[i].name, format) == 0) formats[i].add(&t, &s);
     FERRY_NEED(ctx, t.len > 0 || t.failed, FERRY_EINVAL,
-               "format %s: expected csv, markdown or latex", format);
+               "format %s: expected text, csv, markdown, latex or json", format);
     FERRY_HAVE(ctx, !t.failed);
     FERRY_MOVE(*out, t.s);
 done:
     ferry_i_text_free(&t);
     return st;
+}
+
+ferry_status ferry_results_table(ferry_ctx *ctx, const ferry_results *rs,
+                                 const char *format, char **out)
+{
+    FERRY_ARGS_OUT(ctx, out, out, rs);
+
+    if (!format) return ferry_i_results_table(ctx, rs, true, out);
+    if (strcmp(format, "json") == 0) return ferry_i_results_json(ctx, rs, out);
+    return table_as(ctx, rs, format, out);
 }

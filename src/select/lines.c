@@ -18,7 +18,7 @@ static yaml_node_t *value_of(yaml_document_t *doc, const yaml_node_t *map, const
     return NULL;
 }
 
-/* The domain's place in the list of domains, or NULL; *next: where the one after begins. */
+/* The domain's place in the list of domains, or NULL. */
 static const yaml_node_t *find(yaml_document_t *doc, const char *name)
 {
     const yaml_node_t *all = value_of(doc, yaml_document_get_root_node(doc), "domains");
@@ -37,44 +37,41 @@ static const yaml_node_t *find(yaml_document_t *doc, const char *name)
     return NULL;
 }
 
-/* Line by line from the item's first to its last: libyaml ends a block where the next thing
- * begins, at the start of its line, and a flow mapping within its last. */
-static void copy(const char *text, const yaml_node_t *d, ferry_text *out)
+/* Line by line from the item's first to its last: libyaml ends a block where the next thing begins, at the start of its
+ * line, and a flow mapping within its last. */
+static void copy_lines(const char *text, const yaml_node_t *d, char *to)
 {
     const size_t last = d->end_mark.line -
                         (d->end_mark.column == 0 && d->end_mark.line > d->start_mark.line);
     size_t line = 0;
 
     for (const char *s = text; *s && line <= last; line++) {
-        const size_t n = strcspn(s, "\n");
-        const size_t blank = strspn(s, " ");
+        const size_t n = strcspn(s, "\n"), blank = strspn(s, " ");
         if (line >= d->start_mark.line && blank < n && s[blank] != '#' &&
             !(line == last && line > d->start_mark.line && blank < d->start_mark.column &&
               d->data.mapping.style != YAML_FLOW_MAPPING_STYLE)) {
-            ferry_i_text_addn(out, s, (int64_t)n);
-            ferry_i_text_add(out, "\n");
+            memcpy(to, s, n);
+            to[n] = '\n';
+            to += n + 1;
         }
         s += n + (s[n] == '\n');
     }
 }
 
-ferry_status ferry_i_select_lines(ferry_ctx *ctx, const char *text, const char *name,
-                                  ferry_text *out)
+const char *domain_lines(scope *s, const char *text, const char *name)
 {
-    ferry_status st = FERRY_OK;
+    char *to = NEW(s, char, (int64_t)strlen(text) + 2);
     yaml_parser_t parser;
     yaml_document_t doc;
-    const yaml_node_t *d = NULL;
 
-    FERRY_HAVE(ctx, yaml_parser_initialize(&parser));
+    if (!yaml_parser_initialize(&parser)) scope_check(s, ferry_i_nomem(scope_ctx(s)));
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
     const bool loaded = yaml_parser_load(&parser, &doc);
-    if (loaded) d = find(&doc, name);
-    if (d && d->type == YAML_MAPPING_NODE) copy(text, d, out);
+    const yaml_node_t *d = loaded ? find(&doc, name) : NULL;
+    if (d && d->type == YAML_MAPPING_NODE) copy_lines(text, d, to);
     if (loaded) yaml_document_delete(&doc);
     const bool memory = !loaded && parser.error == YAML_MEMORY_ERROR;
     yaml_parser_delete(&parser);
-    FERRY_HAVE(ctx, !memory && !out->failed);
-done:
-    return st;
+    if (memory) scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    return to;
 }

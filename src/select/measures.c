@@ -1,5 +1,4 @@
-/* How far each domain is from the target: what they share, and how well they can be told
- * apart. */
+/* How far each domain is from the target: what they share, and how well they can be told apart. */
 #include <jansson.h>
 #include <math.h>
 
@@ -21,128 +20,140 @@ static int64_t shared_names(const ferry_ids *a, const ferry_ids *b)
     return n;
 }
 
-/* Shared by all there are; NaN when there is none.
- * The Jaccard index: |a and b| / |a or b|. */
+/* The Jaccard index, shared by all there are: |a and b| / |a or b|; NaN when there is none. */
 static double overlap(int64_t shared, int64_t a, int64_t b)
 {
     return a + b > 0 ? (double)shared / (double)(a + b - shared) : NAN;
 }
 
-/* Classes, or labels, that occur in d. */
-static ferry_status label_names(ferry_ctx *ctx, const ferry_domain *d, ferry_ids **out)
+/* Of the classes, or labels, of d whether they occur; m of them. */
+static uint8_t *labels_used(scope *s, const ferry_domain *d, int64_t *n)
 {
-    ferry_status st = FERRY_OK;
     const ferry_labels *l = d->labels;
     const int64_t m = l ? ferry_i_labels_m(l) : 0;
+    uint8_t *used = NEW(s, uint8_t, m);
 
-    FERRY_HAVE(ctx, *out = ferry_i_ids_new());
     for (int64_t i = 0; l && i < l->n; i++)
         for (int64_t k = 0; k < m; k++)
             if (l->kind == FERRY_LABEL_CLASS ? l->cls[i] == k : l->on && l->on[i * m + k])
-                FERRY_HAVE(ctx,
-                           ferry_i_ids_add(*out, ferry_i_ids_at(l->names, k), NULL) >= 0);
-done:
-    return st;
+                used[k] = 1;
+    for (int64_t k = *n = 0; k < m; k++)
+        *n += used[k];
+    return used;
+}
+
+static double label_overlap(scope *s, const ferry_domain *d, const ferry_domain *to)
+{
+    int64_t ours = 0, theirs = 0, shared = 0;
+    const uint8_t *a = labels_used(s, d, &ours), *b = labels_used(s, to, &theirs);
+
+    for (int64_t k = 0; ours > 0 && theirs > 0 && k < ferry_i_labels_m(d->labels); k++) {
+        const char *name = ferry_i_ids_at(d->labels->names, k);
+        const int64_t at = a[k] ? ferry_i_ids_find(to->labels->names, name) : -1;
+        shared += at >= 0 && b[at];
+    }
+    return overlap(shared, ours, theirs);
 }
 
 /* ---- how far apart ---- */
 
-/* At most SAMPLE rows of x, evenly spread, in the columns that `map` gives. */
-static ferry_status rows_of(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, int64_t cols,
-                            const int32_t *map, ferry_matrix **out)
-{
-    ferry_status st = FERRY_OK;
-    int64_t *rows = ferry_i_calloc(n, sizeof *rows);
+/* Two domains, and of the views that are the same thing in both a pair: map[j] is the column of b's that is column j of
+ * a. */
+typedef struct comparing {
+    const ferry_domain *d, *to;
+    const ferry_view *a, *b;
+    int32_t *map;
+    select_measure *out;
+} comparing;
 
-    FERRY_HAVE(ctx, rows);
+/* n rows of x, evenly spread, in the columns that `map` gives. */
+static matrix rows_of(scope *s, const ferry_matrix *x, int64_t n, int64_t cols,
+                      const int32_t *map)
+{
+    int64_t *rows = NEW(s, int64_t, n);
+    ferry_matrix *to = NULL;
+
     for (int64_t i = 0; i < n; i++)
         rows[i] = i * x->rows / n;
-    FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, cols, map, out));
-done:
-    ferry_i_free(rows);
-    return st;
+    scope_check(s, ferry_i_matrix_take(scope_ctx(s), x, n, rows, cols, map, &to));
+    return matrix_own(s, to);
 }
 
 /* A-distance of two views over the columns of a; NaN when it cannot be measured. */
-static ferry_status apart(ferry_ctx *ctx, const ferry_view *a, const ferry_view *b,
-                          const int32_t *map, double *out)
+static double apart(scope *s, const comparing *c)
 {
-    ferry_status st = FERRY_OK;
-    int64_t n = a->x->rows < b->x->rows ? a->x->rows : b->x->rows;
-    ferry_matrix *raw[2] = {NULL, NULL}, *x[2] = {NULL, NULL};
+    const ferry_matrix *a = c->a->x, *b = c->b->x;
+    int64_t n = a->rows < b->rows ? a->rows : b->rows;
 
-    *out = NAN;
-    if (n > SAMPLE) n = SAMPLE;
+    n = n > SAMPLE ? SAMPLE : n;
     /* filling missing cells would itself tell the views apart */
-    if (n < 4 || a->has_missing || b->has_missing) return FERRY_OK;
-    FERRY_TRY(rows_of(ctx, a->x, n, a->x->cols, NULL, &raw[0]));
-    FERRY_TRY(rows_of(ctx, b->x, n, a->x->cols, map, &raw[1]));
-    for (int i = 0; i < 2; i++)
-        x[i] = ferry_i_matrix_ref(raw[i]);
-    FERRY_TRY(ferry_i_select_scale(ctx, 2, raw, 2, x));
-    FERRY_TRY(ferry_i_select_distance(ctx, x[0], x[1], 1, out));
-done:
-    for (int i = 0; i < 2; i++) {
-        ferry_i_matrix_free(raw[i]);
-        ferry_i_matrix_free(x[i]);
-    }
-    return st;
+    if (n < 4 || c->a->has_missing || c->b->has_missing) return NAN;
+    const matrix raw[] = {rows_of(s, a, n, a->cols, NULL),
+                          rows_of(s, b, n, a->cols, c->map)};
+    matrix x[] = {raw[0], raw[1]};
+    scale_together(s, 2, raw, 2, x);
+    return a_distance(s, x[0], x[1], 1);
+}
+
+static void measure_values(scope *s, void *arg)
+{
+    const comparing *c = arg;
+
+    if (c->a) c->out->a_distance = apart(s, c);
+    if (c->d->n_views > 0 && !c->d->views[0]->has_missing)
+        c->out->complexity = complexity(s, matrix_borrow(s, c->d->views[0]->x), 0.05);
 }
 
 /* ---- one pair of domains ---- */
 
-/* Of all views that are the same thing (prepare/links.h) the one that shares most features
- * speaks for the two domains. */
+/* Of all views that are the same thing (prepare/links.h) the one that shares most features speaks for the two domains. */
+static void find_views(scope *s, comparing *c)
+{
+    const ferry_domain *const both[] = {c->d, c->to};
+    const ferry_links *links = links_find(s, 2, both);
+
+    links_warn(s, links);
+    for (int64_t i = 0; i < c->to->n_views; i++) {
+        const ferry_view *v = links_view(links, 0, links->group[1][i]);
+        int32_t *map = NULL;
+        int64_t shared = 0;
+        if (!v) continue;
+        const ferry_status st =
+            ferry_i_view_align(scope_ctx(s), c->to->views[i], v, &map, &shared);
+        if (st == FERRY_ENEEDS) continue; /* nothing in common after all */
+        scope_check(s, st);
+        scope_adopt(s, map);
+        if (shared <= c->out->shared_features) continue;
+        *c = (comparing){c->d, c->to, c->to->views[i], v, map, c->out};
+        c->out->shared_features = shared;
+    }
+}
+
+static void measure_body(scope *s, void *arg)
+{
+    comparing *c = arg;
+    const ferry_domain *d = c->d, *to = c->to;
+    select_measure *m = c->out;
+
+    *m = (select_measure){.complexity = NAN, .a_distance = NAN};
+    find_views(s, c);
+    /* What cannot be measured, such as values that are too large, is not known. */
+    const ferry_status st = scope_try(s, NULL, measure_values, c);
+    if (st != FERRY_ENUMERIC) scope_check(s, st);
+    m->feature_overlap =
+        c->a ? overlap(m->shared_features, c->a->x->cols, c->b->x->cols) : 0;
+    /* row numbers are no ids: that both have a row 7 says nothing */
+    m->id_overlap = d->numbered || to->numbered
+                        ? (double)NAN
+                        : overlap(shared_names(d->ids, to->ids), ferry_i_ids_count(d->ids),
+                                  ferry_i_ids_count(to->ids));
+    m->label_overlap = label_overlap(s, d, to);
+}
+
 ferry_status ferry_i_measure(ferry_ctx *ctx, const ferry_domain *d, const ferry_domain *to,
                              select_measure *out)
 {
-    ferry_status st = FERRY_OK;
-    ferry_ids *ours = NULL, *theirs = NULL;
-    int32_t *map = NULL, *best_map = NULL;
-    const ferry_domain *const both[] = {d, to};
-    const ferry_view *a = NULL, *b = NULL;
-    ferry_links *links = NULL;
-    int64_t most = 0, shared = 0;
-
-    *out = (select_measure){.complexity = NAN, .a_distance = NAN};
-    FERRY_TRY(label_names(ctx, d, &ours));
-    FERRY_TRY(label_names(ctx, to, &theirs));
-    FERRY_TRY(ferry_i_links_find(ctx, 2, both, &links));
-    for (int64_t i = 0; i < to->n_views; i++) {
-        const ferry_view *v = ferry_i_links_view(links, 0, links->group[1][i]);
-        if (!v) continue;
-        st = ferry_i_view_align(ctx, to->views[i], v, &map, &shared);
-        if (st != FERRY_ENEEDS) FERRY_TRY(st); /* nothing in common after all */
-        if (st == FERRY_OK && shared > most) {
-            most = shared;
-            a = to->views[i];
-            b = v;
-            ferry_i_free(best_map);
-            best_map = map;
-        } else {
-            ferry_i_free(map);
-        }
-        map = NULL;
-    }
-    st = FERRY_OK;
-    if (a) FERRY_TRY(apart(ctx, a, b, best_map, &out->a_distance));
-    if (d->n_views > 0 && !d->views[0]->has_missing)
-        FERRY_TRY(ferry_i_select_complexity(ctx, d->views[0]->x, 0.05, &out->complexity));
-    out->shared_features = most;
-    out->feature_overlap = a ? overlap(most, a->x->cols, b->x->cols) : 0;
-    /* row numbers are no ids: that both have a row 7 says nothing */
-    out->id_overlap = d->numbered || to->numbered
-                          ? (double)NAN
-                          : overlap(shared_names(d->ids, to->ids), ferry_domain_id_count(d),
-                                    ferry_domain_id_count(to));
-    out->label_overlap = overlap(shared_names(ours, theirs), ferry_i_ids_count(ours),
-                                 ferry_i_ids_count(theirs));
-done:
-    FERRY_FREE(map, best_map);
-    ferry_i_links_free(links);
-    ferry_i_ids_free(ours);
-    ferry_i_ids_free(theirs);
-    return st;
+    return scope_run(ctx, measure_body, &(comparing){.d = d, .to = to, .out = out});
 }
 
 /* JSON has no NaN: null. */
@@ -160,25 +171,34 @@ json_t *ferry_i_measure_json(const char *from, const char *to, const select_meas
         "id_overlap", number(m->id_overlap), "label_overlap", number(m->label_overlap));
 }
 
+typedef struct listing {
+    const ferry_task *task;
+    json_t *list;
+} listing;
+
+static void list_body(scope *s, void *arg)
+{
+    const listing *l = arg;
+    const ferry_domain *target = ferry_i_task_role(l->task, FERRY_TARGET, 0);
+
+    for (int64_t i = 0; target && i < l->task->n_domains; i++) {
+        const ferry_domain *d = l->task->domains[i];
+        select_measure m = {0};
+        if (d == target) continue;
+        measure_body(s, &(comparing){.d = d, .to = target, .out = &m});
+        if (json_array_append_new(l->list,
+                                  ferry_i_measure_json(d->name, target->name, &m)) != 0)
+            scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    }
+}
+
 /* Every domain against the target: what `ferry advise` shows before a run. */
 ferry_status ferry_i_measures(ferry_ctx *ctx, const ferry_task *task, json_t **out)
 {
-    ferry_status st = FERRY_OK;
-    json_t *list = json_array();
-    const ferry_domain *target = ferry_i_task_role(task, FERRY_TARGET, 0);
+    listing l = {task, json_array()};
+    const ferry_status st = l.list ? scope_run(ctx, list_body, &l) : ferry_i_nomem(ctx);
 
-    *out = NULL;
-    FERRY_HAVE(ctx, list);
-    for (int64_t i = 0; target && i < task->n_domains; i++) {
-        const ferry_domain *d = task->domains[i];
-        select_measure m = {0};
-        if (d == target) continue;
-        FERRY_TRY(ferry_i_measure(ctx, d, target, &m));
-        FERRY_HAVE(ctx, json_array_append_new(
-                            list, ferry_i_measure_json(d->name, target->name, &m)) == 0);
-    }
-    FERRY_MOVE(*out, list);
-done:
-    json_decref(list);
+    *out = st == FERRY_OK ? l.list : NULL;
+    if (st != FERRY_OK) json_decref(l.list);
     return st;
 }

@@ -1,26 +1,26 @@
 /* Choosing the bridge (Tan et al., Transitive Transfer Learning, KDD 2015, Section 3).
  *
- * Of a triple (S, I, T) six things are measured: the complexity of each domain and the
- * A-distance of each pair. A logistic model of them says how likely I is to help:
+ * Of a triple (S, I, T) six things are measured: the complexity of each domain and the A-distance of each pair. A
+ * logistic model of them says how likely I is to help:
  *
  *   f = 1 / (1 + exp(-b_0 - sum_i b_i c_i))                                        (3)
  *
- * with b by maximum likelihood (4) from triples whose label is whether propagating the
- * labels of S gets more of T right when I is there, too: acc_sit > t acc_st. */
+ * with b by maximum likelihood (4) from triples whose label is whether propagating the labels of S gets more of T
+ * right when I is there, too: acc_sit > t acc_st. */
 #ifndef FERRY_SELECT_INTERNAL_H
 #define FERRY_SELECT_INTERNAL_H
 
 #include "ferry/select.h"
-#include "learn/learn.h"
+#include "linalg/ops.h"
 #include "task/task.h"
 
-enum { SELECT_FEATURES = 6 };
+enum { SELECT_FEATURES = 6, SELECT_LONGEST = 3 };
 
 /* Weights of the neighbour graph: exp(-distance / mean distance), or 1 for every edge. */
 typedef enum select_graph { SELECT_RBF, SELECT_KNN } select_graph;
 
-/* As the table in select.c has them. Saved with a selector, since domains must be
- * measured for ranking as they were for training. */
+/* As the table in select.c has them. Saved with a selector, since domains must be measured for ranking as they were
+ * for training. */
 typedef struct select_options {
     int64_t sample, neighbours;
     double t, tail, C;
@@ -30,13 +30,13 @@ typedef struct select_options {
 
 /* ---- the domains: domains.c ---- */
 
-/* Instances of one domain, drawn: x in the columns that all domains share, prepared. */
+/* Instances of one domain, drawn: x in the columns that all domains share, scaled. */
 typedef struct select_domain {
-    const char *name; /* lent by the task */
+    const char *name; /* the task's */
     ferry_role role;
     double complexity;
-    ferry_matrix *x[2]; /* two samples without common instances, of equal size */
-    int32_t *cls[2];    /* their classes, -1 unknown */
+    matrix x[2];     /* two samples without common instances, of equal size */
+    int32_t *cls[2]; /* their classes, -1 unknown */
     bool labelled;
 } select_domain;
 
@@ -47,26 +47,21 @@ typedef struct select_set {
 } select_set;
 
 /* All domains of the task, or all but the target. */
-ferry_status ferry_i_select_set(ferry_ctx *ctx, const ferry_task *task,
-                                const select_options *o, bool target, select_set *s);
-void ferry_i_select_clear(select_set *s);
-/* The share of features that occur in less than `tail` of the instances, among those that
- * occur; of features that may be below 0, how far from even their values lie (1 minus the
- * entropy of ten bins by its largest value, the mean over features). */
-ferry_status ferry_i_select_complexity(ferry_ctx *ctx, const ferry_matrix *x, double tail,
-                                       double *out);
-/* 2 (1 - 2 error), at least 0: error of a logistic regression that tells rows of a from
- * rows of b, on the half that it was not trained on, both ways. Equally many of both. */
-ferry_status ferry_i_select_distance(ferry_ctx *ctx, const ferry_matrix *a,
-                                     const ferry_matrix *b, double C, double *out);
-/* The m matrices x, exchanged for ones that are scaled as the n matrices `from` (of the same
- * columns) ask for together, by the rule of every method (learn/scale.h). */
-ferry_status ferry_i_select_scale(ferry_ctx *ctx, int64_t n, ferry_matrix *const *from,
-                                  int64_t m, ferry_matrix **x);
-/* c[0 .. 6) <- complexity of S, I, T; A-distance S-I, S-T, I-T. The arguments are places
- * in the set. */
-void ferry_i_select_features(const select_set *s, int64_t source, int64_t bridge,
-                             int64_t target, double *c);
+select_set measured_domains(scope *s, const ferry_task *task, const select_options *o,
+                            bool target);
+/* The share of features that occur in less than `tail` of the instances, among those that occur; of features that may
+ * be below 0, how far from even their values lie (1 minus the entropy of ten bins by its largest value, the mean over
+ * features). */
+double complexity(scope *s, matrix x, double tail);
+/* 2 (1 - 2 error), at least 0: error of a logistic regression that tells rows of a from rows of b, on the half that it
+ * was not trained on, both ways. Equally many of both. */
+double a_distance(scope *s, matrix a, matrix b, double C);
+/* The m matrices x, exchanged for ones that are scaled as the n matrices `from` (of the same columns) ask for
+ * together, by the rule of every method (learn/scale.h). */
+void scale_together(scope *s, int64_t n, const matrix *from, int64_t m, matrix *x);
+/* c[0 .. 6) <- complexity of S, I, T; A-distance S-I, S-T, I-T. The arguments are numbers in the set. */
+void triple_features(const select_set *s, int64_t source, int64_t bridge, int64_t target,
+                     double *c);
 
 /* ---- measures of a task: measures.c ---- */
 
@@ -93,9 +88,8 @@ typedef struct select_triple {
     double st, sit; /* accuracies of the target */
 } select_triple;
 /* Every triple of different domains with labels in s and t, on sample 0 or 1. */
-ferry_status ferry_i_select_triples(ferry_ctx *ctx, const select_set *set, int64_t sample,
-                                    const select_options *o, select_triple **out,
-                                    int64_t *n);
+select_triple *labelled_triples(scope *s, const select_set *set, int64_t sample,
+                                const select_options *o, int64_t *n);
 
 /* ---- the model: logistic.c ---- */
 
@@ -105,9 +99,8 @@ typedef struct select_model {
     double mean[SELECT_FEATURES], sd[SELECT_FEATURES];
 } select_model;
 /* n rows of features c, labels y. */
-ferry_status ferry_i_select_fit(ferry_ctx *ctx, int64_t n, const double *c,
-                                const uint8_t *y, select_model *m);
-double ferry_i_select_f(const select_model *m, const double *c);
+select_model select_fit(scope *s, int64_t n, const double *c, const uint8_t *y);
+double select_f(const select_model *m, const double *c);
 
 /* How far the ranking can be trusted. NaN: could not be measured. */
 typedef struct select_trust {
@@ -121,18 +114,16 @@ typedef struct select_trust {
     double both, chance; /* in both; expected in both by chance */
     double correlation;  /* of acc_sit / acc_st in the two samples */
 } select_trust;
-/* Fill in accuracy, accuracy_sd and auc of *trust. target[i] is the place of triple i's
- * target: triples of one target are not independent, so one test leaves whole targets
- * out. */
-ferry_status ferry_i_select_check(ferry_ctx *ctx, int64_t n, const double *c,
-                                  const uint8_t *y, const int64_t *target,
-                                  select_trust *trust);
+/* Fill in accuracy, accuracy_sd and auc of *trust. target[i] is the number of triple i's target: triples of one target
+ * are not independent, so one test leaves whole targets out. */
+void select_check(scope *s, int64_t n, const double *c, const uint8_t *y,
+                  const int64_t *target, select_trust *trust);
 
 /* ---- by trial: repeat.c (numbers), trial.c (fits), lines.c ---- */
 
-/* Labellings of the target's n rows with classes 0 .. c - 1 that one way gave: carried
- * through either half of the features, settled from there; then of each split the settled
- * ones of both halves of the instances, and the carried ones. y NULL: not reached. */
+/* Labellings of the target's n rows with classes 0 .. c - 1 that one way gave: propagated through either half of the
+ * features, refined from there; then of each split the refined ones of both halves of the instances, and the
+ * propagated ones. y NULL: not reached. */
 typedef struct select_labels {
     int64_t n, c, splits;
     const int32_t *y; /* (4 + 4 splits) x n */
@@ -141,44 +132,53 @@ typedef struct select_labels {
 typedef struct select_repeat {
     double q, sd;
 } select_repeat;
-/* rows (n, NULL: all): which rows to look at, repeats allowed. */
-ferry_status ferry_i_select_repeat(ferry_ctx *ctx, const select_labels *l,
-                                   const int64_t *rows, select_repeat *out);
-/* q (ways x ferry_i_select_bootstraps()) of n drawn rows, the same ones for every way. */
-ferry_status ferry_i_select_bootstrap(ferry_ctx *ctx, int64_t n, int64_t n_ways,
-                                      const select_labels *l, double *q);
-int64_t ferry_i_select_bootstraps(void);
+select_repeat repeat_of(scope *s, const select_labels *l);
+/* ways x SELECT_BOOTSTRAPS: q of n drawn rows, the same ones for every way. */
+enum { SELECT_BOOTSTRAPS = 200 };
+double *repeat_bootstrap(scope *s, int64_t n, int64_t n_ways, const select_labels *l);
 /* The standard error of q_i - q_j. */
-double ferry_i_select_error(const double *q, int64_t i, int64_t j, double sd_i,
-                            double sd_j);
-/* What ways are ranked by when m of the target's labels are known, of which a label-free
- * fit hits some. */
-double ferry_i_select_score(double q, int64_t m, int64_t hits);
-/* Whether so few of m labels of c classes are hit that they speak against a way; fewer than
- * SELECT_FEW labels speak against none. */
+double repeat_error(const double *q, int64_t i, int64_t j, double sd_i, double sd_j);
+/* What ways are ranked by when m of the target's labels are known, of which a label-free fit hits some. */
+double repeat_score(double q, int64_t m, int64_t hits);
+/* Whether so few of m labels of c classes are hit that they speak against a way; fewer than SELECT_FEW labels speak
+ * against none. */
 enum { SELECT_FEW = 5 };
-bool ferry_i_select_denied(int64_t c, int64_t m, int64_t hits);
-/* Whether chance, which hits each label with probability `share`, hits as many of m in the
- * best of n ways in less than one case of twenty. */
-bool ferry_i_select_confirmed(int64_t n, int64_t m, int64_t hits, double share);
-/* The lines of a task file's text that describe the domain `name`; "" when they cannot be
- * told from others'. */
-ferry_status ferry_i_select_lines(ferry_ctx *ctx, const char *text, const char *name,
-                                  ferry_text *out);
+bool labels_deny(int64_t c, int64_t m, int64_t hits);
+/* Whether chance, which hits each label with probability `share`, hits as many of m in the best of n ways in less than
+ * one case of twenty. */
+bool labels_confirm(int64_t n, int64_t m, int64_t hits, double share);
+/* The lines of a task file's text that describe the domain `name`; "" when they cannot be told from others'. */
+const char *domain_lines(scope *s, const char *text, const char *name);
 
-struct ferry_selector {
-    select_options o; /* view is owned */
+/* ---- what is made ---- */
+
+typedef struct ferry_selector {
+    scope *keep; /* of all of it */
+    select_options o;
     select_model m;
     select_trust trust;
-};
-extern const ferry_opt ferry_i_select_table[];
-extern const int64_t ferry_i_select_table_n;
+} ferry_selector;
+/* Ways by fitting each of them (trial.c). */
+ferry_status ferry_i_select_trial(ferry_ctx *ctx, const ferry_task *task,
+                                  const ferry_opts *opts, ferry_selection **out);
+/* The paper's model: learned from the task's domains but the target, kept in a file, and what it says of the ways of up
+ * to `longest` intermediate domains. */
+ferry_status ferry_i_selector_train(ferry_ctx *ctx, const ferry_task *task,
+                                    const ferry_opts *opts, ferry_selector **out);
+ferry_status ferry_i_selector_save(ferry_ctx *ctx, const ferry_selector *selector,
+                                   const char *path);
+ferry_status ferry_i_selector_load(ferry_ctx *ctx, const char *path, ferry_selector **out);
+void ferry_i_selector_free(ferry_selector *selector);
+ferry_status ferry_i_select(ferry_ctx *ctx, const ferry_selector *selector,
+                            const ferry_task *task, int64_t longest, ferry_selection **out);
 
-/* A ranking with all that is needed to show it: the selector may be gone by then. names
- * are those of the domains; the ways' texts point into names and target. */
+extern const ferry_opt_table ferry_i_select_options;
+extern const ferry_opt_table ferry_i_trial_options;
+
+/* A ranking with all that is needed to show it: the selector may be gone by then. */
 struct ferry_selection {
-    char *task, *target;
-    ferry_ids *names;
+    scope *keep; /* of all of it */
+    const char *task, *target;
     int64_t n, cap;
     ferry_way *way;
     select_trust trust;
@@ -190,12 +190,32 @@ struct ferry_selection {
     bool confirmed;   /* by the labels; q alone could not tell */
     int64_t rows, labels, classes;
     double floor, best; /* best: of the q of ways that no labels deny */
-    int64_t against;  /* place of a way that repeats, too, and gives opposite classes; -1 */
-    double opposite;  /* its kappa with the first */
-    ferry_text lines; /* of the recommended bridges, from the task's file */
+    int64_t against; /* number of a way that repeats, too, and gives opposite classes; -1 */
+    double opposite; /* its kappa with the first */
+    const char *lines; /* of the recommended bridges, from the task's file; "": none */
 };
 /* As a table and as JSON (trial_table.c). */
 void ferry_i_select_trial_table(const ferry_selection *s, ferry_text *o);
 struct json_t *ferry_i_select_trial_json(const ferry_selection *s);
+
+/* A public call that makes one or the other: body makes it in keep, which goes when body fails. */
+typedef struct select_making {
+    const ferry_task *task;
+    const ferry_opts *opts;
+    const ferry_selector *by;
+    int64_t longest;
+    const char *path;
+    scope *keep;
+    ferry_selector *selector;
+    ferry_selection *selection;
+} select_making;
+ferry_status select_make(ferry_ctx *ctx, void (*body)(scope *s, void *arg),
+                         select_making *a);
+/* A resolved copy of a task whose goal is to classify; s frees it. */
+const ferry_task *select_task(scope *s, const ferry_task *task);
+/* A task that s frees. */
+ferry_task *own_task(scope *s, ferry_task *task);
+/* The selection, with the task's and the target's names; FERRY_ENEEDS where there is nothing to choose. */
+ferry_selection *new_selection(scope *keep, const ferry_task *task);
 
 #endif

@@ -1,13 +1,11 @@
 /* A selection as a table for people and as JSON. */
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "select/select.h"
 
-/* In the order of ferry_i_select_features. Names of fields in the JSON: part of the
- * format. */
+/* In the order of triple_features(). Names of fields in the JSON: part of the format. */
 static const char *const feature_names[SELECT_FEATURES] = {
     "complexity_source",      "complexity_bridge",      "complexity_target",
     "distance_source_bridge", "distance_source_target", "distance_bridge_target"};
@@ -112,30 +110,29 @@ static void chains(const ferry_selection *s, ferry_text *o)
 }
 
 /* *out is new; ferry_string_free it. The evidence comes last, after the order it speaks of. */
-ferry_status ferry_selection_table(ferry_ctx *ctx, const ferry_selection *s, char **out)
+static ferry_status selection_table(ferry_ctx *ctx, const ferry_selection *s, char **out)
 {
     FERRY_ARGS_OUT(ctx, out, out, s);
 
-    ferry_status st = FERRY_OK;
     ferry_text o = {0};
 
     if (s->trial) {
         ferry_i_select_trial_table(s, &o);
-        goto made;
+    } else {
+        ferry_i_text_addf(&o, "%s: bridges to '%s', %lld candidate%s\n\n", s->task,
+                          s->target, (long long)s->candidates,
+                          s->candidates == 1 ? "" : "s");
+        bridges(s, &o);
+        chains(s, &o);
+        ferry_i_text_add(&o, "\n");
+        trust_text(s, &o);
     }
-    ferry_i_text_addf(&o, "%s: bridges to '%s', %lld candidate%s\n\n", s->task, s->target,
-                      (long long)s->candidates, s->candidates == 1 ? "" : "s");
-    bridges(s, &o);
-    chains(s, &o);
-    ferry_i_text_add(&o, "\n");
-    trust_text(s, &o);
-made:
-    FERRY_HAVE(ctx, !o.failed);
-    *out = o.s;
-    o = (ferry_text){0};
-done:
+    if (!o.failed) {
+        *out = o.s;
+        return FERRY_OK;
+    }
     ferry_i_text_free(&o);
-    return st;
+    return ferry_i_nomem(ctx);
 }
 
 /* ---- JSON ---- */
@@ -149,72 +146,65 @@ static json_t *number(double x)
 /* Chains have no measures of their own: theirs are the triples'. */
 static json_t *way_json(const ferry_way *w)
 {
-    json_t *o = json_object(), *via = json_array(), *features = NULL;
+    json_t *via = json_array(), *features = w->n > 1 ? NULL : json_object();
 
     for (int64_t i = 0; i < w->n; i++)
         (void)json_array_append_new(via, json_string(w->domain[i]));
-    (void)json_object_set_new(o, "source", json_string(w->source));
-    (void)json_object_set_new(o, "via", via);
-    (void)json_object_set_new(o, "target", json_string(w->target));
-    (void)json_object_set_new(o, "probability", number(w->probability));
-    if (w->n > 1) return o;
-    features = json_object();
-    for (int j = 0; j < SELECT_FEATURES; j++)
+    for (int j = 0; features && j < SELECT_FEATURES; j++)
         (void)json_object_set_new(features, feature_names[j], number(w->feature[j]));
-    (void)json_object_set_new(o, "features", features);
-    return o;
+    return json_pack("{s:s, s:o, s:s, s:o, s:o*}", "source", w->source, "via", via,
+                     "target", w->target, "probability", number(w->probability), "features",
+                     features);
 }
 
 /* The numbers behind the sentences of trust_text, and the verdict itself. */
 static json_t *trust_json(const ferry_selection *s)
 {
     const select_trust *t = &s->trust;
-    json_t *o = json_object();
 
-    (void)json_object_set_new(o, "domains", number(t->domains));
-    (void)json_object_set_new(o, "triples", number(t->triples));
-    (void)json_object_set_new(o, "positive", number(t->positive));
-    (void)json_object_set_new(o, "t", number(s->t));
-    (void)json_object_set_new(o, "accuracy_direct", number(t->direct));
-    (void)json_object_set_new(o, "gain", number(t->gain));
-    (void)json_object_set_new(o, "gain_sd", number(t->gain_sd));
-    (void)json_object_set_new(o, "balanced_accuracy", number(t->accuracy));
-    (void)json_object_set_new(o, "balanced_accuracy_sd", number(t->accuracy_sd));
-    (void)json_object_set_new(o, "auc_unseen_target", number(t->auc));
-    (void)json_object_set_new(o, "positive_again", number(t->again));
-    (void)json_object_set_new(o, "positive_both", number(t->both));
-    (void)json_object_set_new(o, "positive_both_by_chance", number(t->chance));
-    (void)json_object_set_new(o, "correlation", number(t->correlation));
-    (void)json_object_set_new(o, "weak", json_boolean(is_weak(t)));
-    return o;
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+        "domains", number(t->domains), "triples", number(t->triples), "positive",
+        number(t->positive), "t", number(s->t), "accuracy_direct", number(t->direct),
+        "gain", number(t->gain), "gain_sd", number(t->gain_sd), "balanced_accuracy",
+        number(t->accuracy), "balanced_accuracy_sd", number(t->accuracy_sd),
+        "auc_unseen_target", number(t->auc), "positive_again", number(t->again),
+        "positive_both", number(t->both), "positive_both_by_chance", number(t->chance),
+        "correlation", number(t->correlation), "weak", is_weak(t));
 }
 
-/* *out is new. 17 digits give every double back exactly. o owns what was set into it. */
-ferry_status ferry_selection_json(ferry_ctx *ctx, const ferry_selection *s, char **out)
+static json_t *model_json(const ferry_selection *s)
 {
-    FERRY_ARGS_OUT(ctx, out, out, s);
+    json_t *ways = json_array(), *beta = json_object();
 
-    ferry_status st = FERRY_OK;
-    json_t *o = s->trial ? ferry_i_select_trial_json(s) : json_object();
-    json_t *ways = NULL, *beta = NULL;
-
-    if (s->trial) goto made;
-    ways = json_array();
-    beta = json_object();
     for (int64_t i = 0; i < s->n; i++)
         (void)json_array_append_new(ways, way_json(&s->way[i]));
     (void)json_object_set_new(beta, "constant", number(s->m.beta[0]));
     for (int j = 0; j < SELECT_FEATURES; j++)
         (void)json_object_set_new(beta, feature_names[j], number(s->m.beta[j + 1]));
-    (void)json_object_set_new(o, "ferry", json_string(ferry_version()));
-    (void)json_object_set_new(o, "task", json_string(s->task));
-    (void)json_object_set_new(o, "target", json_string(s->target));
-    (void)json_object_set_new(o, "ways", ways);
-    (void)json_object_set_new(o, "beta", beta);
-    (void)json_object_set_new(o, "trust", trust_json(s));
-made:
-    FERRY_TRY(ferry_i_json_dump(ctx, o, JSON_INDENT(1) | JSON_REAL_PRECISION(17), out));
-done:
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "ferry", ferry_version(), "task",
+                     s->task, "target", s->target, "ways", ways, "beta", beta, "trust",
+                     trust_json(s));
+}
+
+/* *out is new. 17 digits give every double back exactly. */
+static ferry_status selection_json(ferry_ctx *ctx, const ferry_selection *s, char **out)
+{
+    FERRY_ARGS_OUT(ctx, out, out, s);
+
+    json_t *o = s->trial ? ferry_i_select_trial_json(s) : model_json(s);
+    const ferry_status st =
+        ferry_i_json_dump(ctx, o, JSON_INDENT(1) | JSON_REAL_PRECISION(17), out);
     json_decref(o);
     return st;
+}
+
+ferry_status ferry_selection_table(ferry_ctx *ctx, const ferry_selection *s,
+                                   const char *format, char **out)
+{
+    FERRY_ARGS_OUT(ctx, out, out, s);
+
+    if (!format) return selection_table(ctx, s, out);
+    if (strcmp(format, "json") == 0) return selection_json(ctx, s, out);
+    return ferry_i_fail(ctx, FERRY_EINVAL, "unknown format %s (json)", format);
 }

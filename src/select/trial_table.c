@@ -46,9 +46,10 @@ static void add_way(const ferry_selection *s, int64_t i, int width, ferry_text *
     o->failed = o->failed || name.failed;
     ferry_i_text_free(&name);
     if (!w->reached) {
-        ferry_i_text_addf(o, "     -%36s %s\n", "",
-                          w->leaks > 0 ? "dropped: its rows are the target's own (a leak)"
-                                       : "not reached: no view in common");
+        ferry_i_text_addf(o, "     -%36s %s%s\n", "", w->reason ? "not tried: " : "",
+                          w->reason      ? w->reason
+                          : w->leaks > 0 ? "dropped: its rows are the target's own (a leak)"
+                                         : "not reached: no view in common");
         return;
     }
     ferry_i_text_addf(o, "  %5.2f +- %.2f", w->q, w->q_sd);
@@ -59,11 +60,10 @@ static void add_way(const ferry_selection *s, int64_t i, int width, ferry_text *
         ferry_i_text_addf(o, "  %lld of %lld right", (long long)w->hits,
                           (long long)s->labels);
     ferry_i_text_addf(o, "%s%s", w->recommended ? "  recommended" : "",
-                      ferry_i_select_denied(s->classes, s->labels, w->hits)
-                          ? "  denied by the labels"
-                      : w->below ? "  below the floor"
-                      : w->tied  ? "  tied with the first"
-                                 : "");
+                      labels_deny(s->classes, s->labels, w->hits) ? "  denied by the labels"
+                      : w->below                                  ? "  below the floor"
+                      : w->tied                                   ? "  tied with the first"
+                                                                  : "");
     if (w->leaks > 0)
         ferry_i_text_addf(o, "  less %lld rows that are the target's own",
                           (long long)w->leaks);
@@ -126,10 +126,9 @@ static void add_advice(const ferry_selection *s, ferry_text *o)
         ferry_i_text_addf(
             o, "%s.\n",
             bridges == 1 ? "" : ", in this order, as intermediate domains of one run");
-    if (s->lines.len > 0)
-        ferry_i_text_addf(o,
-                          "In the task file, in place of all intermediate domains:\n\n%s\n",
-                          s->lines.s);
+    if (s->lines[0])
+        ferry_i_text_addf(
+            o, "In the task file, in place of all intermediate domains:\n\n%s\n", s->lines);
     ferry_i_text_addf(o,
                       "q measures how well labels repeat: classes carried under swapped "
                       "names repeat too; %s.\n",
@@ -163,53 +162,34 @@ static json_t *number(double x)
 
 static json_t *way_json(const ferry_selection *s, const ferry_way *w)
 {
-    json_t *o = json_object(), *via = json_array();
+    json_t *via = json_array();
 
     for (int64_t i = 0; i < w->n; i++)
         (void)json_array_append_new(via, json_string(w->domain[i]));
-    (void)json_object_set_new(o, "source", json_string(w->source));
-    (void)json_object_set_new(o, "via", via);
-    (void)json_object_set_new(o, "target", json_string(w->target));
-    (void)json_object_set_new(o, "reached", json_boolean(w->reached));
-    (void)json_object_set_new(o, "q", number(w->q));
-    (void)json_object_set_new(o, "q_sd", number(w->q_sd));
-    (void)json_object_set_new(o, "boarding", number(w->boarding));
-    (void)json_object_set_new(o, "crossing", number(w->crossing));
-    (void)json_object_set_new(o, "landing", number(w->landing));
-    (void)json_object_set_new(o, "hits", json_integer(w->hits));
-    (void)json_object_set_new(o, "leaks", json_integer(w->leaks));
-    (void)json_object_set_new(o, "below_floor", json_boolean(w->below));
-    (void)json_object_set_new(
-        o, "denied",
-        json_boolean(w->reached && ferry_i_select_denied(s->classes, s->labels, w->hits)));
-    (void)json_object_set_new(o, "tied", json_boolean(w->tied));
-    (void)json_object_set_new(o, "recommended", json_boolean(w->recommended));
-    return o;
+    return json_pack(
+        "{s:s, s:o, s:s, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:b, s:b, s:b, s:b}",
+        "source", w->source, "via", via, "target", w->target, "reached", w->reached,
+        "reason", w->reason, "q", number(w->q), "q_sd", number(w->q_sd), "boarding",
+        number(w->boarding), "crossing", number(w->crossing), "landing", number(w->landing),
+        "hits", (json_int_t)w->hits, "leaks", (json_int_t)w->leaks, "below_floor", w->below,
+        "denied", w->reached && labels_deny(s->classes, s->labels, w->hits), "tied",
+        w->tied, "recommended", w->recommended);
 }
 
 json_t *ferry_i_select_trial_json(const ferry_selection *s)
 {
-    json_t *o = json_object(), *ways = json_array(), *names = json_array();
+    json_t *ways = json_array(), *names = json_array();
 
     for (int64_t i = 0; i < s->n; i++) {
         (void)json_array_append_new(ways, way_json(s, &s->way[i]));
         for (int64_t k = 0; s->way[i].recommended && k < s->way[i].n; k++)
             (void)json_array_append_new(names, json_string(s->way[i].domain[k]));
     }
-    (void)json_object_set_new(o, "ferry", json_string(ferry_version()));
-    (void)json_object_set_new(o, "by", json_string("trial"));
-    (void)json_object_set_new(o, "task", json_string(s->task));
-    (void)json_object_set_new(o, "target", json_string(s->target));
-    (void)json_object_set_new(o, "rows", json_integer(s->rows));
-    (void)json_object_set_new(o, "labels", json_integer(s->labels));
-    (void)json_object_set_new(o, "floor", number(s->floor));
-    (void)json_object_set_new(o, "told", json_boolean(s->told));
-    (void)json_object_set_new(o, "confirmed", json_boolean(s->confirmed));
-    (void)json_object_set_new(o, "opposed_by",
-                              s->against < 0 ? json_null() : json_integer(s->against + 1));
-    (void)json_object_set_new(o, "recommended", names);
-    (void)json_object_set_new(o, "lines",
-                              s->lines.len > 0 ? json_string(s->lines.s) : json_null());
-    (void)json_object_set_new(o, "ways", ways);
-    return o;
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:b, s:b, s:o, s:o, s:s?, s:o}", "ferry",
+        ferry_version(), "by", "trial", "task", s->task, "target", s->target, "rows",
+        (json_int_t)s->rows, "labels", (json_int_t)s->labels, "floor", number(s->floor),
+        "told", s->told, "confirmed", s->confirmed, "opposed_by",
+        s->against < 0 ? json_null() : json_integer(s->against + 1), "recommended", names,
+        "lines", s->lines[0] ? s->lines : NULL, "ways", ways);
 }

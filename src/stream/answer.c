@@ -13,7 +13,7 @@ static ferry_status begin(ferry_ctx *ctx, ferry_stream *s, bool kept)
 
     if (!FERRY_GROW(a->answer, a->n, a->cap)) return ferry_i_nomem(ctx);
     if (a->n == 0) a->since = ferry_i_clock();
-    a->answer[a->n++] = (stream_answer){s->line, a->text.len, kept};
+    a->answer[a->n++] = (stream_answer){s->line, a->text.len, s->owner, kept};
     return FERRY_OK;
 }
 
@@ -88,22 +88,23 @@ ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_
                                    const ferry_outcome *o)
 {
     ferry_text *t = &s->now.text;
-    const ferry_model *m = s->worker.model;
+    const ferry_model *m = s->worker->model;
 
     FERRY_PASS(begin(ctx, s, true));
     ferry_i_text_add(t, "{");
     if (r->id_n > 0) add_id(t, &s->parsed);
-    if (r->kind != FERRY_RECORD_LABEL) {
+    if (o->retracted) ferry_i_text_add(t, "\"retracted\":true,");
+    if (r->kind == FERRY_RECORD_OBSERVE || r->kind == FERRY_RECORD_BOTH) {
         add_class(t, m, "prediction", o->answer);
         if (o->answer >= 0) {
             ferry_i_text_add(t, "\"score\":");
-            add_real(t, s->worker.score[o->answer]);
+            add_real(t, s->worker->score[o->answer]);
             ferry_i_text_add(t, ",");
         }
         if (s->set.scores)
-            add_scores(t, &s->worker, ferry_model_class_count(m) - o->new_class);
+            add_scores(t, s->worker, ferry_i_model_class_count(m) - o->new_class);
     }
-    if (r->kind != FERRY_RECORD_OBSERVE) {
+    if (r->y_n > 0) {
         add_class(t, m, "learned", o->label);
         if (o->new_class) ferry_i_text_add(t, "\"new_class\":true,");
     }
@@ -120,8 +121,8 @@ ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_
 ferry_status ferry_i_answer_far(ferry_ctx *ctx, ferry_stream *s)
 {
     FERRY_PASS(begin(ctx, s, true));
-    ferry_i_text_addf(&s->now.text, "{\"waiting\":%lld,", (long long)s->worker.queue.n);
-    add_seq(&s->now.text, s, s->worker.seq);
+    ferry_i_text_addf(&s->now.text, "{\"waiting\":%lld,", (long long)s->worker->queue.n);
+    add_seq(&s->now.text, s, s->worker->seq);
     return finish(ctx, &s->now.text);
 }
 
@@ -133,7 +134,19 @@ ferry_status ferry_i_answer_again(ferry_ctx *ctx, ferry_stream *s)
     ferry_i_text_add(&s->now.text, "{");
     if (s->parsed.id_n > 0) add_id(&s->now.text, &s->parsed);
     ferry_i_text_add(&s->now.text, "\"repeated\":true,");
-    add_seq(&s->now.text, s, s->parsed.seq > 0 ? s->parsed.seq : s->worker.seq);
+    add_seq(&s->now.text, s, s->parsed.seq > 0 ? s->parsed.seq : s->worker->seq);
+    return finish(ctx, &s->now.text);
+}
+
+/* The same row under the same id: what was said to it, and no second record. */
+ferry_status ferry_i_answer_waits(ferry_ctx *ctx, ferry_stream *s, const ferry_waiting *w)
+{
+    FERRY_PASS(begin(ctx, s, true));
+    ferry_i_text_add(&s->now.text, "{");
+    add_id(&s->now.text, &s->parsed);
+    add_class(&s->now.text, s->worker->model, "prediction", w->answer);
+    ferry_i_text_add(&s->now.text, "\"repeated\":true,");
+    add_seq(&s->now.text, s, s->worker->seq);
     return finish(ctx, &s->now.text);
 }
 
@@ -152,22 +165,39 @@ ferry_status ferry_i_answer_bad(ferry_ctx *ctx, ferry_stream *s, const char *why
     return finish(ctx, &s->now.text);
 }
 
+/* Where answer i ends. */
+int64_t ferry_i_answers_end(const stream_answers *a, int64_t i)
+{
+    return i + 1 < a->n ? a->answer[i + 1].at : a->text.len;
+}
+
 /* With a reason, each answer that promised something becomes an error with its line
  * number; answers about bad lines promise nothing and stay. */
 void ferry_i_answers_lend(ferry_stream *s, stream_answers *a, const char *why)
 {
-    ferry_text *t = &s->lent;
+    stream_answers *to = &s->lent;
+    ferry_text *t = &to->text;
 
-    for (int64_t i = 0; why && i < a->n; i++) {
-        const int64_t end = i + 1 < a->n ? a->answer[i + 1].at : a->text.len;
-        if (a->answer[i].kept) {
-            add_error(t, why, a->answer[i].line);
+    for (int64_t i = 0; i < a->n; i++) {
+        const stream_answer *one = &a->answer[i];
+        if (!FERRY_GROW(to->answer, to->n, to->cap)) {
+            t->failed = true;
+            break;
+        }
+        to->answer[to->n] = *one;
+        to->answer[to->n++].at = t->len;
+        if (why && one->kept) {
+            add_error(t, why, one->line);
             ferry_i_text_addn(t, "}\n", 2);
         } else {
-            ferry_i_text_addn(t, a->text.s + a->answer[i].at, end - a->answer[i].at);
+            ferry_i_text_addn(t, a->text.s + one->at, ferry_i_answers_end(a, i) - one->at);
         }
     }
-    if (!why) ferry_i_text_addn(t, a->text.s, a->text.len);
+    ferry_i_answers_clear(a);
+}
+
+void ferry_i_answers_clear(stream_answers *a)
+{
     a->text.len = 0;
     a->n = 0;
 }
@@ -176,4 +206,5 @@ void ferry_i_answers_free(stream_answers *a)
 {
     ferry_i_text_free(&a->text);
     ferry_i_free(a->answer);
+    *a = (stream_answers){.n = 0};
 }

@@ -21,6 +21,7 @@ typedef struct stream_settings {
 /* An answer that waits for its record to be durable. */
 typedef struct stream_answer {
     int64_t line, at; /* number of the line; where its text begins */
+    uint64_t owner;   /* whose line it was: what the stream's `owner` said then */
     bool kept;        /* it says that something was kept */
 } stream_answer;
 
@@ -34,38 +35,57 @@ typedef struct stream_answers {
 struct ferry_stream {
     stream_settings set;
     char *folder, *snapshot; /* paths */
+    int64_t serves;          /* the version whose `worker` is at work; 0: the folder has one
+                                stream, whose log nobody shares */
     int lock;
     double seconds; /* that a batch may wait */
     int only;       /* 0: any line; ONLY_LABELS, ONLY_INSTANCES: others are refused */
     /* told what came of each record, once it was applied; NULL: nobody */
     void (*watch)(void *watcher, const ferry_record *r, const ferry_outcome *o);
     void *watcher;
-    /* the lines are kept labels: one after a space has an id that was learned before */
-    bool kept;
     bool broken; /* memory and log may differ: no snapshot of this */
-    ferry_worker worker;
+    ferry_worker *worker;
+    bool borrowed; /* the worker is another's to free */
     ferry_wal *log;
     ferry_head head;
+    /* segments of a shared log before the newest, oldest first; those that hold the last
+     * `keep` labels stay, and those after record `needed` */
+    ferry_segment *segment;
+    int64_t segments, segment_cap, keep, needed;
+    int64_t labels;                           /* in the newest segment */
     int64_t snapshot_records, snapshot_bytes; /* the log may grow to this */
     int64_t base;                             /* svmlight: the first index */
     /* the input */
     ferry_text part; /* of a line whose end has not come */
     bool too_long;   /* that line is, and is skipped */
     int64_t line;    /* lines so far */
+    uint64_t owner;  /* goes into the answers of the lines that come now */
+    /* of who sends them: a number for him, how many more of his instances may wait, and how many
+     * more classes may be new; negative: any */
+    uint32_t tag;
+    int64_t may_wait, may_be_new;
     ferry_line parsed;
     ferry_header header;
     /* the output */
     stream_answers now;    /* to lines that were taken last */
     stream_answers flying; /* to those whose records are being made durable */
-    ferry_text lent;       /* what the caller has */
+    stream_answers lent;   /* what the caller has */
 };
+
+/* As it stands, without a snapshot. NULL is fine. */
+void ferry_i_stream_free(ferry_stream *stream);
 
 extern const ferry_opt ferry_i_stream_table[];
 extern const int64_t ferry_i_stream_table_n;
+extern const ferry_opt_table ferry_i_stream_options;
 
 /* A whole file; *bytes is NULL when there is none. */
 ferry_status ferry_i_folder_read(ferry_ctx *ctx, const char *path, uint8_t **bytes,
                                  int64_t *n);
+/* Make a folder that only its owner may look into; one that is there stays as it is. */
+ferry_status ferry_i_folder_make(ferry_ctx *ctx, const char *folder);
+/* Save to a file that only its owner may read; one that is there keeps its mode. */
+ferry_status ferry_i_folder_save(ferry_ctx *ctx, const ferry_dict *dict, const char *path);
 /* One process at a time. The lock goes with the process, however it ends. */
 ferry_status ferry_i_folder_lock(ferry_ctx *ctx, ferry_stream *s);
 /* Remove what a process that died while it wrote has left. */
@@ -82,9 +102,43 @@ ferry_status ferry_i_stream_new_log(ferry_ctx *ctx, ferry_stream *s);
 /* A snapshot, and a new log after it. */
 ferry_status ferry_i_stream_snapshot(ferry_ctx *ctx, ferry_stream *s);
 
-/* Take one line without its end. */
+/* ---- the log of a model name, which its versions share (version.c) ---- */
+
+/* Open the folder of a model name, with the version that serves as its worker; that is NULL, and
+ * so is the log, when the folder is new: then begin with one. */
+ferry_status ferry_i_shared_open(ferry_ctx *ctx, const char *folder, const ferry_opts *opts,
+                                 int64_t keep, ferry_stream **out);
+ferry_status
+ferry_i_shared_begin(ferry_ctx *ctx, ferry_stream *s,
+                     ferry_worker *w); /* the stream has it, also when it fails */
+/* From here on this version serves, which has followed the log to its end: one record. The
+ * workers, old and new, are the caller's (`borrowed`). When it fails with the stream broken,
+ * the log tells who serves. */
+ferry_status ferry_i_shared_serve(ferry_ctx *ctx, ferry_stream *s, ferry_worker *w);
+
+/* A model from its file, and the hash of the bytes that it was made from. */
+ferry_status ferry_i_version_model(ferry_ctx *ctx, const char *path, ferry_hash *hash,
+                                   ferry_model **out);
+char *ferry_i_version_path(const char *folder, int64_t version); /* NULL: no memory */
+/* The version that began with this model; 0: there is none. */
+ferry_status ferry_i_version_find(ferry_ctx *ctx, const char *folder, ferry_hash model,
+                                  int64_t *version);
+/* A version as of some record: the file N.ferry. *out is NULL when there is none. `remember`:
+ * room for so many learned ids; negative: for as many as it has. */
+ferry_status ferry_i_version_load(ferry_ctx *ctx, const char *folder, int64_t version,
+                                  int64_t remember, ferry_worker **out);
+ferry_status ferry_i_version_save(ferry_ctx *ctx, const char *folder,
+                                  const ferry_worker *w);
+/* Take records up to number `until`, which is durable, or until it has left. */
+ferry_status ferry_i_version_follow(ferry_ctx *ctx, ferry_reader *d, ferry_worker *w,
+                                    int64_t until);
+
+/* Take one line without its end; a blank one is passed over. */
 ferry_status ferry_i_stream_take(ferry_ctx *ctx, ferry_stream *s, const char *line,
                                  int64_t n);
+/* Likewise, but every line gets exactly one answer, blank ones too. */
+ferry_status ferry_i_stream_row(ferry_ctx *ctx, ferry_stream *s, const char *line,
+                                int64_t n);
 
 /* Answers: to a record, to a question how far the stream is, to a record that was here
  * before, to a line that is wrong. */
@@ -92,10 +146,14 @@ ferry_status ferry_i_answer_record(ferry_ctx *ctx, ferry_stream *s, const ferry_
                                    const ferry_outcome *o);
 ferry_status ferry_i_answer_far(ferry_ctx *ctx, ferry_stream *s);
 ferry_status ferry_i_answer_again(ferry_ctx *ctx, ferry_stream *s);
+/* ... to an instance that waits already. */
+ferry_status ferry_i_answer_waits(ferry_ctx *ctx, ferry_stream *s, const ferry_waiting *w);
 ferry_status ferry_i_answer_bad(ferry_ctx *ctx, ferry_stream *s, const char *why);
 /* Add all answers to `lent`, and forget them. With a reason, what was said to be kept turns
  * into errors: it may not have been. */
 void ferry_i_answers_lend(ferry_stream *s, stream_answers *a, const char *why);
+void ferry_i_answers_clear(stream_answers *a);
+int64_t ferry_i_answers_end(const stream_answers *a, int64_t i); /* where answer i ends */
 void ferry_i_answers_free(stream_answers *a);
 
 #endif

@@ -67,7 +67,7 @@ ferry_status ferry_i_head_create(ferry_ctx *ctx, const char *folder, ferry_head 
 
     FERRY_HAVE(ctx, path && fresh);
     ferry_i_head_close(h);
-    h->fd = open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    h->fd = open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     FERRY_NEED(ctx, h->fd >= 0, FERRY_EIO, "%s: cannot write: %s", fresh, strerror(errno));
     for (int i = 0; i < 2 && !error; i++)
         error = ferry_i_head_write(h, i == 1);

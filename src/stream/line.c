@@ -10,9 +10,11 @@ enum { NAME_MOST = 1024 }; /* bytes of an id or a class */
 
 void ferry_i_line_clear(ferry_line *l)
 {
+    if (l->text.failed) ferry_i_text_free(&l->text); /* memory ran out for one line */
+    if (l->spare_text.failed) ferry_i_text_free(&l->spare_text);
     l->text.len = 0;
     l->id = l->id_n = l->y = l->y_n = l->n = l->index_n = l->seq = 0;
-    l->id_is_number = l->has_x = l->sparse = l->empty = l->no_memory = false;
+    l->id_is_number = l->has_x = l->sparse = l->empty = l->no_memory = l->retract = false;
     l->why[0] = 0;
 }
 

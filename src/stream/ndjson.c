@@ -232,11 +232,12 @@ static bool name(reader *r, bool *is_number)
     const char *from = r->s;
     if (!number(r, &x)) return bad(r, "a text or a number");
     r->text->len = 0;
-    /* Whole numbers as they stand: they may have more digits than a double. */
-    if (memchr(from, '.', (size_t)(r->s - from)) ||
+    /* Whole numbers as they stand: they may have more digits than a double. Others by the name
+     * that they have in arrays: 1.0 is "1". */
+    if (x == 0 || memchr(from, '.', (size_t)(r->s - from)) ||
         memchr(from, 'e', (size_t)(r->s - from)) ||
         memchr(from, 'E', (size_t)(r->s - from)))
-        ferry_i_text_addn(r->text, buf, ferry_i_format_real(buf, x));
+        ferry_i_text_addn(r->text, buf, ferry_i_name_real(buf, x));
     else
         ferry_i_text_addn(r->text, from, r->s - from);
     if (r->text->failed) r->l->no_memory = true;
@@ -270,10 +271,23 @@ static bool read_seq(reader *r)
     return true;
 }
 
+static bool read_retract(reader *r)
+{
+    skip_space(r);
+    if (r->end - r->s < 4 || memcmp(r->s, "true", 4) != 0) return bad(r, "true");
+    r->s += 4;
+    r->l->retract = true;
+    return true;
+}
+
 static const struct {
     const char *key;
     bool (*read)(reader *);
-} keys[] = {{"id", read_id}, {"x", read_x}, {"y", read_y}, {"seq", read_seq}};
+} keys[] = {{"id", read_id},
+            {"x", read_x},
+            {"y", read_y},
+            {"seq", read_seq},
+            {"retract", read_retract}};
 
 /* "key": value, each key at most once. An unknown key is refused: a misspelt one would be
  * lost in silence. */
@@ -285,7 +299,7 @@ static bool member(reader *r, unsigned *seen)
     while (k < FERRY_COUNT(keys) && strcmp(keys[k].key, r->text->s) != 0)
         k++;
     if (k == FERRY_COUNT(keys))
-        return ferry_i_line_bad(r->l, "unknown key '%s', expected id, x, y or seq",
+        return ferry_i_line_bad(r->l, "unknown key '%s', expected id, x, y, seq or retract",
                                 r->text->s);
     if (*seen & (1u << k))
         return ferry_i_line_bad(r->l, "key '%s' is there twice", r->text->s);
@@ -318,6 +332,9 @@ bool ferry_i_line_ndjson(ferry_line *l, const char *s, int64_t n)
     skip_space(&r);
     if (r.s < r.end) return bad(&r, "the end of the line");
     if (l->empty) return true;
+    if (l->retract && (l->has_x || l->y_n > 0 || l->id_n == 0))
+        return ferry_i_line_bad(l, "expected an id beside retract, and no x or y");
+    if (l->retract) return true;
     if (!l->has_x && l->y_n == 0) return ferry_i_line_bad(l, "expected x, or y, or both");
     if (!l->has_x && l->id_n == 0)
         return ferry_i_line_bad(l,

@@ -150,16 +150,26 @@ static void drop(ferry_learned *l, uint64_t hash)
     l->slot[hole] = 0;
 }
 
+/* Its place in the ring stays, empty: it must not be dropped once more when its turn comes. */
+void ferry_i_learned_remove(ferry_learned *l, uint64_t hash)
+{
+    if (l->most == 0) return;
+    drop(l, hash);
+    for (int64_t i = 0; i < l->most; i++)
+        if (l->ring[i] == hash) l->ring[i] = 0;
+}
+
+/* 0 takes a place as well, one that was emptied in the ring that this is copied from. */
 void ferry_i_learned_add(ferry_learned *l, uint64_t hash)
 {
-    if (l->most == 0 || hash == 0 || l->slot[slot_of(l, hash)]) return;
-    if (l->n == l->most)
-        drop(l, l->ring[l->next]);
-    else
+    if (l->most == 0 || (hash && l->slot[slot_of(l, hash)])) return;
+    if (l->n < l->most)
         l->n++;
+    else if (l->ring[l->next])
+        drop(l, l->ring[l->next]);
     l->ring[l->next] = hash;
     l->next = (l->next + 1) % l->most;
-    l->slot[slot_of(l, hash)] = hash;
+    if (hash) l->slot[slot_of(l, hash)] = hash;
 }
 
 bool ferry_i_learned_resize(ferry_learned *l, int64_t most)

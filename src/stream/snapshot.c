@@ -96,7 +96,8 @@ done:
 ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_dict *dict)
 {
     ferry_status st = FERRY_OK;
-    const int64_t seq[] = {w->seq, w->most};
+    const int64_t seq[] = {w->seq, w->most},
+                  version[] = {w->version, w->following, w->learned.most};
     queue_arrays a = {0};
     char hash[33];
 
@@ -115,6 +116,9 @@ ferry_status ferry_i_snapshot_pack(ferry_ctx *ctx, const ferry_worker *w, ferry_
         ferry_i_dict_put_ints(ctx, dict, "ferry.stream.note", a.n * w->votes, a.vote));
     FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ferry.stream.answer", a.n, a.answer));
     FERRY_TRY(put_learned(ctx, &w->learned, dict));
+    if (w->version > 0)
+        FERRY_TRY(ferry_i_dict_put_ints(ctx, dict, "ferry.stream.version",
+                                        FERRY_COUNT(version), version));
 done:
     free_arrays(&a);
     return st;
@@ -183,7 +187,8 @@ static ferry_status restore(ferry_ctx *ctx, const lent_arrays *a, int64_t i,
         w->vote[j] = (int32_t)a->vote[i * w->votes + j];
     const ferry_row x = {n, r.sparse ? index : NULL, r.value};
     FERRY_TRY(ferry_i_queue_add(ctx, &w->queue, id, r.id_n, &x, w->vote, w->votes));
-    if (a->answer && a->answer[i] >= 0 && a->answer[i] < ferry_model_class_count(w->model))
+    if (a->answer && a->answer[i] >= 0 &&
+        a->answer[i] < ferry_i_model_class_count(w->model))
         w->queue.newest->answer = (int32_t)a->answer[i];
 done:
     return st;
@@ -233,8 +238,8 @@ static ferry_status unpack(ferry_ctx *ctx, const char *what, const ferry_dict *d
 {
     ferry_status st = FERRY_OK;
     const char *text = ferry_i_dict_text(dict, "ferry.stream.model");
-    const int64_t *seq = NULL;
-    int64_t two = 2;
+    const int64_t *seq = NULL, *version = NULL;
+    int64_t two = 2, three = 3;
     ferry_model *model = NULL;
     ferry_hash hash = {0, 0};
 
@@ -248,12 +253,22 @@ static ferry_status unpack(ferry_ctx *ctx, const char *what, const ferry_dict *d
     st = ferry_i_dict_ints(ctx, dict, "ferry.stream.seq", &two, &seq);
     if (st == FERRY_OK && (seq[0] < 0 || seq[1] < 0))
         st = ferry_i_fail(ctx, FERRY_EDATA, "ferry.stream.seq is negative");
+    if (st == FERRY_OK && ferry_i_dict_has(dict, "ferry.stream.version"))
+        st = ferry_i_dict_ints(ctx, dict, "ferry.stream.version", &three, &version);
+    if (version && (version[0] < 1 || version[1] < FERRY_FOLLOWS ||
+                    version[1] > FERRY_LEFT || version[2] < 0 || version[2] > 10000000))
+        st = ferry_i_fail(ctx, FERRY_EDATA, "ferry.stream.version is out of range");
     if (st == FERRY_OK) st = restore_all(ctx, dict, w);
     if (st == FERRY_OK) st = restore_learned(ctx, dict, w);
     if (st != FERRY_OK) (void)ferry_i_prefix(ctx, st, "%s: is corrupt", what);
     FERRY_TRY(st);
     w->seq = seq[0];
     w->most = seq[1];
+    if (version) {
+        w->version = version[0];
+        w->following = (ferry_following)version[1];
+        FERRY_HAVE(ctx, ferry_i_learned_resize(&w->learned, version[2]));
+    }
 done:
     return st;
 }

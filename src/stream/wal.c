@@ -1,7 +1,8 @@
 /* The log as bytes: a header, then records one after the other, all little-endian and
  * padded to multiples of 8.
  *
- *   header   "FERRYLOG", u32 version, u32 0, u64 model (2), u64 after, u64 nonce, u64 check
+ *   header   "FERRYLOG", u32 version, u32 0, u64 model (2), u64 after, u64 nonce, u64 check;
+ *            in version 3 also u64 serves, u64 before, u64 check
  *   record   u64 check, u64 seq, u64 before, u32 size, u32 kind, then size bytes:
  *            u32 id_n, u32 y_n, u32 form (0 no x, 1 dense, 2 sparse), u32 0, u64 n,
  *            n doubles, n int32 when sparse, the id, y
@@ -29,28 +30,43 @@ uint64_t ferry_i_wal_check(const uint8_t *record, int64_t n, uint64_t nonce)
     return XXH3_64bits_withSeed(record + 8, (size_t)n - 8, nonce);
 }
 
+static uint64_t check_shared(const wal_shared *s, uint64_t nonce)
+{
+    return XXH3_64bits_withSeed(s, offsetof(wal_shared, check), nonce);
+}
+
 /* The nonce comes of the model and the place where the log begins, not of chance: the same
  * stream writes the same bytes. Two logs of one folder differ in where they begin, so
  * their records do not mix. */
-void ferry_i_wal_header(wal_header *h, ferry_hash model, int64_t after)
+int64_t ferry_i_wal_header(uint8_t *to, const ferry_wal_base *base)
 {
-    memset(h, 0, sizeof *h);
-    memcpy(h->magic, LOG_MAGIC, sizeof h->magic);
-    h->version = FERRY_WAL_VERSION;
-    h->model = model;
-    h->after = (uint64_t)after;
-    h->nonce = XXH3_64bits_withSeed(&model, sizeof model, (uint64_t)after);
-    h->check = XXH3_64bits(h, offsetof(wal_header, check));
+    wal_header h = {.version = base->serves ? 3 : 2,
+                    .model = base->model,
+                    .after = (uint64_t)base->after};
+    wal_shared s = {.serves = (uint64_t)base->serves, .before = base->before};
+
+    memcpy(h.magic, LOG_MAGIC, sizeof h.magic);
+    h.nonce = XXH3_64bits_withSeed(&h.model, sizeof h.model, h.after);
+    h.check = XXH3_64bits(&h, offsetof(wal_header, check));
+    s.check = check_shared(&s, h.nonce);
+    memcpy(to, &h, sizeof h);
+    if (!base->serves) return sizeof h;
+    memcpy(to + sizeof h, &s, sizeof s);
+    return sizeof h + sizeof s;
 }
 
-/* Stand before the first record. */
-static void start(ferry_wal_scan *s, const wal_header *h)
+/* Stand before the first record. `s` counts in version 3 alone. */
+static void start(ferry_wal_scan *scan, const wal_header *h, const wal_shared *s)
 {
-    s->at = sizeof *h;
-    s->version = h->version;
-    s->nonce = s->chain = h->nonce;
-    s->model = h->model;
-    s->after = s->last = (int64_t)h->after;
+    scan->at = (int64_t)sizeof *h;
+    scan->version = h->version;
+    scan->nonce = scan->chain = h->nonce;
+    scan->base = (ferry_wal_base){.model = h->model, .after = (int64_t)h->after};
+    scan->last = (int64_t)h->after;
+    if (h->version < 3) return;
+    scan->at += (int64_t)sizeof *s;
+    scan->serves = scan->base.serves = (int64_t)s->serves;
+    scan->base.before = scan->last_chain = s->before;
 }
 
 /* Check the header. The whole log is in memory: it is bounded by the snapshots, and looking
@@ -61,6 +77,7 @@ ferry_status ferry_i_wal_scan(ferry_ctx *ctx, const char *what, const uint8_t *b
 {
     ferry_status st = FERRY_OK;
     wal_header h;
+    wal_shared s = {.serves = 0};
 
     *out = (ferry_wal_scan){.what = what, .bytes = bytes, .n = n};
     FERRY_NEED(ctx, n >= (int64_t)sizeof h && memcmp(bytes, LOG_MAGIC, sizeof h.magic) == 0,
@@ -75,17 +92,28 @@ ferry_status ferry_i_wal_scan(ferry_ctx *ctx, const char *what, const uint8_t *b
         ctx, h.version <= FERRY_WAL_VERSION, FERRY_ENEEDS,
         "%s: has the newer format %u; this is ferry %s, which reads formats up to %d", what,
         h.version, ferry_version(), FERRY_WAL_VERSION);
-    start(out, &h);
+    if (h.version >= 3 && n >= WAL_HEADER_MOST) memcpy(&s, bytes + sizeof h, sizeof s);
+    FERRY_NEED(ctx,
+               h.version < 3 || (s.check == check_shared(&s, h.nonce) && s.serves >= 1 &&
+                                 s.serves <= INT64_MAX),
+               FERRY_EDATA,
+               "%s: is damaged: its header does not match its checksum; " REPAIR_HINT,
+               what);
+    start(out, &h, &s);
 done:
     return st;
 }
 
-void ferry_i_wal_scan_anyway(ferry_hash model, int64_t after, ferry_wal_scan *s)
+void ferry_i_wal_scan_anyway(const ferry_wal_base *base, ferry_wal_scan *s)
 {
+    uint8_t bytes[WAL_HEADER_MOST] = {0};
     wal_header h;
+    wal_shared shared;
 
-    ferry_i_wal_header(&h, model, after);
-    start(s, &h);
+    (void)ferry_i_wal_header(bytes, base);
+    memcpy(&h, bytes, sizeof h);
+    memcpy(&shared, bytes + sizeof h, sizeof shared);
+    start(s, &h, &shared);
     if (s->at > s->n) s->at = s->n;
     s->holes = 1;
 }
@@ -98,7 +126,8 @@ static bool whole(const ferry_wal_scan *s, int64_t at, wal_head *head)
     memcpy(head, s->bytes + at, sizeof *head);
     /* What a record cannot say is no record: cheaper to see than the checksum. */
     if (head->size % 8 || (int64_t)head->size > s->n - at - (int64_t)sizeof *head ||
-        head->kind < FERRY_RECORD_OBSERVE || head->kind > FERRY_RECORD_SESSION ||
+        head->kind < FERRY_RECORD_OBSERVE ||
+        head->kind > (s->version < 3 ? FERRY_RECORD_SESSION : FERRY_RECORD_RETRACT) ||
         head->seq < (uint64_t)s->last || head->seq - (uint64_t)s->last > (uint64_t)s->n)
         return false;
     return head->check ==
@@ -155,7 +184,7 @@ static ferry_status not_whole(ferry_ctx *ctx, ferry_wal_scan *s, bool *end)
 }
 
 /* The parts of a payload, each inside of it. */
-static bool take_apart(const uint8_t *p, int64_t size, ferry_record *r)
+static bool take_apart(const uint8_t *p, int64_t size, bool shared, ferry_record *r)
 {
     log_payload head;
     int64_t left = size - (int64_t)sizeof head;
@@ -163,11 +192,12 @@ static bool take_apart(const uint8_t *p, int64_t size, ferry_record *r)
     if (left < 0) return false;
     memcpy(&head, p, sizeof head);
     const int64_t width = head.form == LOG_SPARSE ? 12 : head.form == LOG_DENSE ? 8 : 0;
-    if (head.form > LOG_SPARSE || head.n > INT32_MAX ||
+    if (head.form > LOG_SPARSE || head.n > (width ? INT32_MAX : INT64_MAX) ||
         width * (int64_t)head.n + head.id_n + head.y_n > left)
         return false;
     const bool instance = r->kind == FERRY_RECORD_OBSERVE || r->kind == FERRY_RECORD_BOTH;
-    if (instance != (width > 0)) return false;
+    if (instance != (width > 0) && (r->kind != FERRY_RECORD_LABEL || !shared)) return false;
+    if (r->kind == FERRY_RECORD_SERVE && head.n == 0) return false;
     r->sparse = head.form == LOG_SPARSE;
     r->n = (int64_t)head.n;
     p += sizeof head;
@@ -214,7 +244,7 @@ ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *s, ferry_record *r
         if (*end) break;
         *r = (ferry_record){.kind = (ferry_record_kind)head.kind, .seq = (int64_t)head.seq};
         const bool session = r->kind == FERRY_RECORD_SESSION;
-        taken = take_apart(s->bytes + s->at + sizeof head, head.size, r) &&
+        taken = take_apart(s->bytes + s->at + sizeof head, head.size, s->version >= 3, r) &&
                 r->seq >= s->last + !session;
         if (!s->salvage) {
             FERRY_PASS(follows(ctx, s, &head));
@@ -227,6 +257,7 @@ ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *s, ferry_record *r
         if (!taken) continue;
         s->last = r->seq;
         if (!session) s->last_chain = head.check;
+        if (r->kind == FERRY_RECORD_SERVE) s->serves = r->n;
     }
     return FERRY_OK;
 }

@@ -14,6 +14,13 @@ typedef struct wal_header {
     uint64_t after, nonce, check;
 } wal_header;
 
+/* Version 3 has this behind the header: the log of a model name, which versions share. */
+typedef struct wal_shared {
+    uint64_t serves; /* number of the version that serves where this segment begins */
+    uint64_t before; /* checksum of the last record of the segment before; 0: none */
+    uint64_t check;  /* seeded by the nonce */
+} wal_shared;
+
 typedef struct wal_head {
     uint64_t check, seq, before; /* version 1: bytes that had been synced, now unused */
     uint32_t size, kind;
@@ -24,7 +31,9 @@ typedef struct log_payload {
     uint64_t n;
 } log_payload;
 
-void ferry_i_wal_header(wal_header *h, ferry_hash model, int64_t after);
+/* The header as bytes, room for WAL_HEADER_MOST of them; how many there are. */
+#define WAL_HEADER_MOST (int64_t)(sizeof(wal_header) + sizeof(wal_shared))
+int64_t ferry_i_wal_header(uint8_t *to, const ferry_wal_base *base);
 /* Checksum of a record of n bytes in all. */
 uint64_t ferry_i_wal_check(const uint8_t *record, int64_t n, uint64_t nonce);
 

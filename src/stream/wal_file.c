@@ -77,38 +77,61 @@ done:
     return st;
 }
 
+/* Give the log that is there another name, durably, before its own is taken by the next. When
+ * the process dies between the two, the one with the other name is the newest: whoever opens
+ * the folder gives it its name back (ferry_i_segments_find()). */
+static ferry_status put_aside(ferry_ctx *ctx, const char *folder, const char *path,
+                              const char *keep)
+{
+    ferry_status st = FERRY_OK;
+    char *to = ferry_i_path_join(folder, keep);
+
+    FERRY_HAVE(ctx, to);
+    FERRY_NEED(ctx, rename(path, to) == 0 || access(to, F_OK) == 0, FERRY_EIO,
+               "%s: cannot rename: %s", path, strerror(errno));
+    FERRY_TRY(ferry_i_sync_folder(ctx, folder));
+done:
+    ferry_i_free(to);
+    return st;
+}
+
 /* The header is written and synced under another name and renamed into place: a log with
- * half a header never stands under its own name. After the rename the old log is gone, so
- * the new one is handed out even when syncing the folder fails; the caller then knows that
- * the rename may not survive a power cut. */
-ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder, ferry_hash model,
-                                int64_t after, ferry_head *head, ferry_wal **out)
+ * half a header never stands under its own name. After the rename the new one is handed out
+ * even when syncing the folder fails; the caller then knows that the rename may not survive
+ * a power cut. */
+ferry_status ferry_i_wal_create(ferry_ctx *ctx, const char *folder,
+                                const ferry_wal_base *base, const char *keep,
+                                ferry_head *head, ferry_wal **out)
 {
     ferry_status st = FERRY_OK;
     ferry_wal *log = NULL;
     char *fresh = NULL;
     bool made = false;
-    wal_header h;
+    uint8_t h[WAL_HEADER_MOST];
+    const int64_t n = ferry_i_wal_header(h, base);
 
     *out = NULL;
     FERRY_TRY(log_new(ctx, folder, &log));
     FERRY_HAVE(ctx, fresh = ferry_i_path_join(folder, "log.new"));
-    ferry_i_wal_header(&h, model, after);
-    log->fd = open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    log->fd = open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     FERRY_NEED(ctx, log->fd >= 0, FERRY_EIO, "%s: cannot write: %s", fresh,
                strerror(errno));
     made = true;
-    const int error = ferry_i_wal_write_all(log->fd, (const uint8_t *)&h, sizeof h);
+    const int error = ferry_i_wal_write_all(log->fd, h, n);
     FERRY_NEED(ctx, error == 0, FERRY_EIO, "%s: cannot write: %s", fresh, strerror(error));
     FERRY_NEED(ctx, ferry_i_wal_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
                fresh, strerror(errno));
+    if (keep) FERRY_TRY(put_aside(ctx, folder, log->path, keep));
     FERRY_NEED(ctx, rename(fresh, log->path) == 0, FERRY_EIO, "%s: cannot rename: %s",
                fresh, strerror(errno));
     made = false;
-    log->nonce = log->chain = h.nonce;
-    log->last = after;
+    memcpy(&log->nonce, h + offsetof(wal_header, nonce), sizeof log->nonce);
+    log->base = *base;
+    log->chain = log->nonce;
+    log->last = base->after;
+    log->last_chain = base->before;
     log->head = head;
-    log->size = log->durable = sizeof h;
+    log->size = log->durable = n;
     FERRY_MOVE(*out, log);
     st = ferry_i_sync_folder(ctx, folder); /* the new log is in place, whatever this says */
 done:
@@ -153,6 +176,7 @@ ferry_status ferry_i_wal_resume(ferry_ctx *ctx, const char *folder,
     /* What was read may have been written by a process that died before it synced. */
     FERRY_NEED(ctx, ferry_i_wal_calls.sync(log->fd) == 0, FERRY_EIO, "%s: cannot sync: %s",
                log->path, strerror(errno));
+    log->base = scan->base;
     log->nonce = scan->nonce;
     log->chain = scan->chain;
     log->last = scan->last;

@@ -34,7 +34,7 @@ static uint64_t hash_of(const ferry_task *task)
 static ferry_status carry_opts(ferry_ctx *ctx, ferry_parcel *p, ferry_opts **opts)
 {
     ferry_status st = FERRY_OK;
-    int64_t n = p->writing && *opts ? ferry_opts_count(*opts) : p->writing ? -1 : 0;
+    int64_t n = p->writing && *opts ? ferry_i_opts_count(*opts) : p->writing ? -1 : 0;
     char *key = NULL, *value = NULL;
 
     FERRY_CARRY(p, n);
@@ -94,7 +94,7 @@ static ferry_status pack(ferry_ctx *ctx, const char *verb, const ferry_task *tas
                          const ferry_opts *opts, ferry_parcel *p)
 {
     ferry_status st = FERRY_OK;
-    const char *const text[] = {verb, ctx->part, ferry_ctx_engine(ctx), task->file,
+    const char *const text[] = {verb, ctx->part, ferry_i_ctx_engine(ctx), task->file,
                                 task->text};
     uint64_t hash = hash_of(task);
     ferry_opts *own = (ferry_opts *)(uintptr_t)opts;
@@ -115,7 +115,8 @@ done:
 
 static bool spreads(const ferry_ctx *ctx)
 {
-    return ctx->ranks && ctx->ranks->size > 1 && strcmp(ferry_ctx_engine(ctx), "mpi") == 0;
+    return ctx->ranks && ctx->ranks->size > 1 &&
+           strcmp(ferry_i_ctx_engine(ctx), "mpi") == 0;
 }
 
 void ferry_i_task_whole(const ferry_ctx *ctx, bool begins)
@@ -157,7 +158,7 @@ ferry_status ferry_i_task_call(ferry_ctx *ctx, const char *verb, const ferry_tas
                     "task '%s' was made by a program: the other ranks have no part in it",
                     task->name);
     if (!leads(ctx, task)) return FERRY_OK;
-    const bool spread = strcmp(ferry_ctx_engine(ctx), "mpi") == 0;
+    const bool spread = strcmp(ferry_i_ctx_engine(ctx), "mpi") == 0;
     if (spread && strcmp(verb, "evaluate") != 0 && strncmp(verb, "fit ", 4) != 0) {
         ctx->ranks->calls++;
         return ferry_i_fail(ctx, FERRY_EINVAL,
@@ -206,9 +207,9 @@ done:
 
 static bool same_opts(const ferry_opts *a, const ferry_opts *b)
 {
-    bool same = ferry_opts_count(a) == ferry_opts_count(b);
+    bool same = ferry_i_opts_count(a) == ferry_i_opts_count(b);
 
-    for (int64_t i = 0; same && i < ferry_opts_count(a); i++) {
+    for (int64_t i = 0; same && ferry_opts_at(a, i); i++) {
         const ferry_setting *x = ferry_opts_at(a, i), *y = ferry_opts_at(b, i);
         same = strcmp(x->key, y->key) == 0 && strcmp(x->value, y->value) == 0;
     }
@@ -236,7 +237,7 @@ ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_task **r
     FERRY_CARRY(p, ctx->seed);
     FERRY_CARRY(p, hash);
     FERRY_HAVE(ctx, c->verb && engine && c->file && c->text);
-    FERRY_TRY(ferry_ctx_set_engine(ctx, engine));
+    FERRY_TRY(ferry_i_ctx_set_engine(ctx, engine));
     FERRY_TRY(carry_opts(ctx, p, &c->opts));
     FERRY_TRY(carry_opts(ctx, p, &c->sets));
     if (strcmp(c->verb, "read") == 0) goto done; /* when all are ready */

@@ -139,6 +139,106 @@ static void warn_of_case(ferry_ctx *ctx, const named_class *c, int64_t m,
     }
 }
 
+/* ---- one number in two spellings ---- */
+
+/* A class that is a number; the names of equal ones stand side by side. */
+typedef struct number_class {
+    double value;
+    int64_t k;
+} number_class;
+
+static int by_value(const void *a, const void *b)
+{
+    const number_class *x = a, *y = b;
+
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return (x->k > y->k) - (x->k < y->k);
+}
+
+/* The classes that are numbers, ascending. */
+static ferry_status number_classes(ferry_ctx *ctx, const ferry_task *t, number_class **out,
+                                   int64_t *n)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t m = ferry_i_ids_count(t->names);
+
+    *n = 0;
+    FERRY_NEW(ctx, *out, m);
+    for (int64_t k = 0; k < m; k++) {
+        const char *name = ferry_i_ids_at(t->names, k), *end = name + strlen(name);
+        double x = 0;
+        if (ferry_i_parse_real(name, end, &x) == end) (*out)[(*n)++] = (number_class){x, k};
+    }
+    if (*n) qsort(*out, (size_t)*n, sizeof **out, by_value);
+done:
+    return st;
+}
+
+/* Two classes that are one number: where they occur, and what to write. */
+static void say_spelling(ferry_ctx *ctx, const ferry_task *t, int64_t a, int64_t b,
+                         bool *const *in, double value)
+{
+    const char *x = ferry_i_ids_at(t->names, a), *y = ferry_i_ids_at(t->names, b);
+    const ferry_domain *has_x = NULL, *has_y = NULL;
+    char name[32];
+
+    (void)ferry_i_name_real(name, value);
+    for (int64_t i = 0; i < t->n_domains; i++) {
+        const ferry_domain *d = t->domains[i];
+        if (in[i][a] && in[i][b]) {
+            has_x = has_y = d;
+            break;
+        }
+        if (in[i][a] && !has_x) has_x = d;
+        if (in[i][b] && !has_y) has_y = d;
+    }
+    if (!has_x || !has_y) return;
+    if (has_x == has_y)
+        ferry_i_warn_once(
+            ctx,
+            "'%s' and '%s' of '%s' count as two classes, though they are the same "
+            "number: if they are one, write '%s' for both",
+            x, y, has_x->name, name);
+    else
+        ferry_i_warn_once(
+            ctx,
+            "class '%s' of '%s' and class '%s' of '%s' count as two classes, "
+            "though they are the same number: if they are one, write '%s' in both",
+            x, has_x->name, y, has_y->name, name);
+}
+
+/* Said once, of the first such number: whoever writes labels in two ways does it for all. *said
+ * may be NULL. */
+ferry_status ferry_i_task_spellings(ferry_ctx *ctx, const ferry_task *t, bool *said)
+{
+    ferry_status st = FERRY_OK;
+    number_class *c = NULL;
+    bool **in = NULL;
+    int64_t n = 0, at = 0, count = 0;
+    double x = 0;
+
+    if (said) *said = false;
+    if (!t->names) goto done;
+    FERRY_TRY(number_classes(ctx, t, &c, &n));
+    for (at = 0; at + 1 < n; at++)
+        if (ferry_i_same_number(ferry_i_ids_at(t->names, c[at].k),
+                                ferry_i_ids_at(t->names, c[at + 1].k), &x))
+            break;
+    if (at + 1 >= n) goto done;
+    FERRY_NEW(ctx, in, t->n_domains);
+    for (int64_t i = 0; i < t->n_domains; i++)
+        FERRY_TRY(classes_of(ctx, t, t->domains[i], &in[i], &count));
+    say_spelling(ctx, t, c[at].k, c[at + 1].k, in, x);
+    if (said) *said = true;
+done:
+    for (int64_t i = 0; in && i < t->n_domains; i++)
+        ferry_i_free(in[i]);
+    FERRY_FREE(in, c);
+    return st;
+}
+
+/* ---- what source and target share ---- */
+
 static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
                                   const ferry_domain *target)
 {
@@ -148,7 +248,9 @@ static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
     bool *in_s = NULL, *in_t = NULL;
     int64_t n_s = 0, n_t = 0;
     const ferry_domain *s = NULL;
+    bool said = false;
 
+    FERRY_TRY(ferry_i_task_spellings(ctx, t, &said));
     FERRY_TRY(sort_classes(ctx, t, &sorted));
     FERRY_TRY(classes_of(ctx, t, target, &in_t, &n_t));
     warn_of_counts(ctx, t, target, in_t, n_t);
@@ -160,6 +262,7 @@ static ferry_status check_classes(ferry_ctx *ctx, const ferry_task *t,
         warn_of_case(ctx, sorted, m, s, in_s);
         if (n_s == 0 || n_t == 0) continue;
         FERRY_TRY(refuse_case(ctx, sorted, m, s, in_s, target, in_t));
+        if (said) continue; /* which is why they share so little */
         for (int64_t k = m - 1; k >= 0; k--) {
             both += in_s[k] && in_t[k];
             if (in_s[k] && !in_t[k]) lone_s = k;

@@ -303,7 +303,6 @@ static ferry_status shuffle_labels(ferry_ctx *ctx, const ferry_domain *d, ferry_
 {
     ferry_status st = FERRY_OK;
     const ferry_labels *l = d->labels;
-    const int64_t m = ferry_i_labels_m(l);
     int64_t *known = ferry_i_calloc(l->n, sizeof *known),
             *to = ferry_i_calloc(l->n, sizeof *to), n = 0;
     ferry_labels *now = NULL;
@@ -314,12 +313,8 @@ static ferry_status shuffle_labels(ferry_ctx *ctx, const ferry_domain *d, ferry_
         if (ferry_i_labels_has(l, i)) known[n++] = i;
     memcpy(to, known, (size_t)n * sizeof *to);
     ferry_i_rng_shuffle(rng, n, to);
-    for (int64_t i = 0; i < n; i++) {
-        if (l->kind == FERRY_LABEL_CLASS) now->cls[to[i]] = l->cls[known[i]];
-        if (l->kind == FERRY_LABEL_NUMBER) now->num[to[i]] = l->num[known[i]];
-        if (l->kind == FERRY_LABEL_SET)
-            memcpy(now->on + to[i] * m, l->on + known[i] * m, (size_t)m);
-    }
+    for (int64_t i = 0; i < n; i++)
+        ferry_i_labels_put(now, to[i], l, known[i]);
     st = ferry_i_domain_with_labels(ctx, d, now, out);
     now = NULL;
 done:

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "data/data.h"
 #include "task/file.h"
@@ -100,7 +101,8 @@ typedef struct reading {
     bool used[64];            /* by place in them: one did */
     const char *format;       /* of the last file, and its name */
     char path[256];
-    bool strict; /* without the labels that come with a view (y takes their place), and
+    bool several; /* views, of which one may have the labels of all */
+    bool strict;  /* without the labels that come with a view (y takes their place), and
                     without labels of ids that no view has (a graph could have them) */
 } reading;
 
@@ -110,13 +112,13 @@ static ferry_status check_options(const ferry_place *p, const ferry_opts *opts,
                                   const ferry_data *data, reading *how)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = ferry_opts_count(how->domain);
+    const int64_t n = ferry_i_opts_count(how->domain);
 
     how->format = data->format;
     (void)snprintf(how->path, sizeof how->path, "%s", data->path);
     for (int64_t i = 0; i < n && i < FERRY_COUNT(how->used); i++)
         how->used[i] |= ferry_i_option_applies(data->format, ferry_opts_at(how->domain, i));
-    for (int64_t i = 0; i < ferry_opts_count(opts); i++) {
+    for (int64_t i = 0; ferry_opts_at(opts, i); i++) {
         const ferry_setting *s = ferry_opts_at(opts, i);
         const char *outer = ferry_opts_get(how->domain, s->key);
         if (outer && strcmp(outer, s->value) == 0) continue;
@@ -138,6 +140,15 @@ done:
     return st;
 }
 
+/* Whether the file's label column was named for all views of the domain, not for this one. */
+static bool label_elsewhere(const ferry_opts *opts, const reading *how)
+{
+    const char *of_all = ferry_opts_get(how->domain, "label"),
+               *own = ferry_opts_get(opts, "label");
+
+    return how->several && of_all && own && strcmp(of_all, own) == 0;
+}
+
 /* Read the file that p names and add it to d. */
 static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
                              ferry_data_kind as, reading *how, const char *name,
@@ -153,6 +164,8 @@ static ferry_status add_file(const ferry_place *p, const ferry_opts *opts,
     FERRY_TRY(ferry_i_place_string(p, "the name of a file", &file));
     FERRY_TRY(ferry_i_place_path(p, file, &path));
     if (as == FERRY_DATA_VIEW) data = ferry_i_next_text(p->y);
+    if (!data && as == FERRY_DATA_VIEW && label_elsewhere(opts, how))
+        FERRY_TRY(ferry_i_place_prefix(p, ferry_i_read_one_of(ctx, path, opts, &data)));
     if (!data)
         FERRY_TRY(ferry_i_place_prefix(p, ferry_i_read_as(ctx, path, opts, as, &data)));
     FERRY_TRY(check_options(p, opts, data, how));
@@ -237,6 +250,24 @@ done:
     return st;
 }
 
+/* `y: kind` for a column of the table: what a first task file often has. */
+static ferry_status is_no_column(const ferry_place *p, const ferry_domain *d)
+{
+    ferry_status st = FERRY_OK;
+    const char *file = NULL;
+    char *path = NULL;
+
+    FERRY_TRY(ferry_i_place_string(p, "the name of a file", &file));
+    FERRY_TRY(ferry_i_place_path(p, file, &path));
+    if (d->n_views > 0 && !strpbrk(file, "./#") && access(path, F_OK) != 0)
+        FERRY_TRY(ferry_i_place_bad(
+            p, "%s: no such file (y is a file; a column of x is said so: label: %s)", file,
+            file));
+done:
+    ferry_i_free(path);
+    return st;
+}
+
 /* FILE, or {file: FILE} with reader options. */
 static ferry_status add_labels(const ferry_place *p, ferry_goal goal, bool graphs,
                                ferry_domain *d)
@@ -252,6 +283,7 @@ static ferry_status add_labels(const ferry_place *p, ferry_goal goal, bool graph
         FERRY_TRY(ferry_i_place_need(p, "file", &file));
         FERRY_TRY(ferry_i_place_read_options(p, NULL, &opts));
     }
+    FERRY_TRY(is_no_column(&file, d));
     FERRY_TRY(add_file(&file, opts, FERRY_DATA_LABELS, &how, "y", d));
 done:
     ferry_opts_free(opts);
@@ -272,7 +304,7 @@ static ferry_status parse_labelled(const ferry_place *p, ferry_domain *d)
     const char *s = NULL, *classes = NULL;
     char *path = NULL, *spec = NULL;
 
-    if (ferry_domain_role(d) != FERRY_TARGET)
+    if (d->role != FERRY_TARGET)
         FERRY_TRY(ferry_i_place_bad(p, "only a target's labels are hidden"));
     if (ferry_i_place_node(p)->type == YAML_MAPPING_NODE) {
         FERRY_TRY(ferry_i_place_keys(p, keys, 3, NULL, 0));
@@ -339,7 +371,7 @@ static ferry_status fill(const ferry_place *p, ferry_goal goal, const ferry_opts
     const bool has_graphs = ferry_i_place_get(p, "graphs", &part);
     const bool has_x = ferry_i_place_get(p, "x", &x);
     const bool has_views = ferry_i_place_get(p, "views", &views);
-    reading how = {.goal = goal, .domain = opts, .strict = has_y};
+    reading how = {.goal = goal, .domain = opts, .strict = has_y, .several = has_views};
     reading edges = {.goal = goal, .strict = has_y};
 
     if (has_x && has_views)
@@ -352,6 +384,10 @@ static ferry_status fill(const ferry_place *p, ferry_goal goal, const ferry_opts
         FERRY_TRY(ferry_i_place_bad(&part, "goes with x; with views it is a key of each"));
     if (has_views)
         FERRY_TRY(add_list(&views, "a list of views", "x", opts, FERRY_DATA_VIEW, &how, d));
+    const char *label = has_views && !has_y ? ferry_opts_get(opts, "label") : NULL;
+    if (label && strcmp(label, "none") != 0 && !d->labels)
+        FERRY_TRY(
+            ferry_i_place_bad(&views, "none of them has a column %s (label=)", label));
     if (has_y) FERRY_TRY(add_labels(&labels, goal, has_graphs, d));
     if (ferry_i_place_get(p, "ratings", &part))
         FERRY_TRY(add_file(&part, opts, FERRY_DATA_RATINGS, &how, "ratings", d));
@@ -363,9 +399,9 @@ static ferry_status fill(const ferry_place *p, ferry_goal goal, const ferry_opts
             ferry_i_place_bad(p, "goal rate needs ratings: FILE (user, item, value)"));
     if (d->n_views == 0 && d->n_graphs == 0 && !d->ratings)
         FERRY_TRY(ferry_i_place_bad(p, "expected x, views, graphs or ratings"));
-    if (ferry_opts_count(opts) > 0 && d->n_views == 0 && !d->ratings)
+    if (ferry_i_opts_count(opts) > 0 && d->n_views == 0 && !d->ratings)
         FERRY_TRY(ferry_i_place_bad(p, "reader options, but neither x, views nor ratings"));
-    for (int64_t i = 0; i < ferry_opts_count(opts) && i < FERRY_COUNT(how.used); i++)
+    for (int64_t i = 0; ferry_opts_at(opts, i) && i < FERRY_COUNT(how.used); i++)
         if (!how.used[i])
             FERRY_TRY(ferry_i_place_prefix(
                 p, ferry_i_option_refuse(p->y->ctx, how.path, how.format,

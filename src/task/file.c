@@ -62,11 +62,13 @@ static ferry_status find_method(const ferry_place *p, const char *name,
                                 const ferry_method_info **out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = ferry_method_count();
+    int64_t n = 0;
     const char **names = NULL, *near = NULL;
 
     *out = ferry_method_find(name);
     if (*out) return FERRY_OK;
+    while (ferry_method_at(n))
+        n++;
     FERRY_NEW(p->y->ctx, names, n);
     for (int64_t i = 0; i < n; i++)
         names[i] = ferry_method_at(i)->name;
@@ -79,36 +81,67 @@ done:
     return st;
 }
 
-/* The option `file` of a method as a path, relative to the task file like all others. */
-static ferry_status from_here(const ferry_place *p, ferry_opts *opts)
+/* An option that names a file becomes a path, relative to the task file like all others. */
+static ferry_status from_here(const ferry_place *p, const ferry_opt_table *table,
+                              const char *option, ferry_opts *opts)
 {
     ferry_status st = FERRY_OK;
+    const char *name = ferry_opts_get(opts, option);
     char *path = NULL;
+    bool file = false;
 
-    FERRY_TRY(ferry_i_place_path(p, ferry_opts_get(opts, "file"), &path));
-    FERRY_TRY(ferry_opts_set(p->y->ctx, opts, "file", path));
+    for (int64_t i = 0; i < table->n; i++)
+        if (strcmp(table->opt[i].name, option) == 0)
+            file = table->opt[i].type == FERRY_OPT_FILE;
+    if (!file || !name || !*name) return FERRY_OK;
+    FERRY_TRY(ferry_i_place_path(p, name, &path));
+    /* "file#member" is for whoever opens it */
+    if (!strchr(name, '#') && access(path, F_OK) != 0)
+        FERRY_TRY(ferry_i_place_bad(p, "%s: no such file", name));
+    FERRY_TRY(ferry_opts_set(p->y->ctx, opts, option, path));
 done:
     ferry_i_free(path);
     return st;
 }
 
-/* The options of a method; `as` may stand among them. */
+/* `mode` among the options: what the method is called today. */
+static ferry_status find_mode(const ferry_place *options, const ferry_method_info **m)
+{
+    ferry_place key, value;
+    const char *name = NULL, *mode = NULL;
+
+    for (int64_t i = 0; ferry_i_place_pair(options, i, &key, &value); i++) {
+        FERRY_PASS(ferry_i_place_string(&key, "a key", &name));
+        if (strcmp(name, "mode") != 0 || ferry_i_task_has_mode(*m)) continue;
+        FERRY_PASS(ferry_i_place_string(&value, "ferry or paper", &mode));
+        const ferry_method_info *found = ferry_i_task_mode(*m, mode);
+        if (!found)
+            return ferry_i_place_bad(&value, "%s has no mode '%s'", (*m)->name, mode);
+        *m = found;
+    }
+    return FERRY_OK;
+}
+
+/* The options of a method; `as` may stand among them, and `mode` where that is a method's other name. */
 static ferry_status parse_options(const ferry_place *p, const ferry_method_info *m,
                                   ferry_opts *opts, const char **as)
 {
-    static const char *const words[] = {"as"};
+    static const char *const words[] = {"as", "mode"};
     ferry_place key, value;
     const char *name = NULL;
+    const bool spelled = !ferry_i_task_has_mode(m);
 
     if (ferry_i_place_null(p)) return FERRY_OK;
     FERRY_PASS(ferry_i_place_mapping(p, "a mapping of options"));
-    FERRY_PASS(ferry_i_place_keys(p, words, 1, m->options->opt, m->options->n));
+    FERRY_PASS(
+        ferry_i_place_keys(p, words, spelled ? 2 : 1, m->options->opt, m->options->n));
     for (int64_t i = 0; ferry_i_place_pair(p, i, &key, &value); i++) {
         FERRY_PASS(ferry_i_place_string(&key, "a key", &name));
+        if (spelled && strcmp(name, "mode") == 0) continue;
         if (strcmp(name, "as") != 0) {
             FERRY_PASS(
                 ferry_i_place_option(&key, &value, m->options->opt, m->options->n, opts));
-            if (strcmp(name, "file") == 0) FERRY_PASS(from_here(p, opts));
+            FERRY_PASS(from_here(&value, m->options, name, opts));
         } else if (!ferry_i_place_null(&value))
             FERRY_PASS(ferry_i_place_string(&value, "a name", as));
     }
@@ -119,7 +152,7 @@ static ferry_status parse_options(const ferry_place *p, const ferry_method_info 
 static ferry_status parse_method(const ferry_place *p, ferry_task *task)
 {
     ferry_status st = FERRY_OK;
-    const char *name = NULL, *as = NULL, *word = NULL;
+    const char *name = NULL, *as = NULL, *word = NULL, *train = NULL;
     const ferry_method_info *m = NULL;
     ferry_opts *opts = NULL;
     ferry_place key, value, options = {0};
@@ -141,10 +174,13 @@ static ferry_status parse_method(const ferry_place *p, ferry_task *task)
         }
     }
     if (!name) FERRY_TRY(ferry_i_place_bad(p, "expected a method, found none"));
-    FERRY_TRY(find_method(p, name, &m));
+    m = ferry_i_task_pooled(name, &train);
+    if (m) FERRY_TRY(ferry_opts_set(p->y->ctx, opts, "train", train));
+    if (!m) FERRY_TRY(find_method(p, name, &m));
+    if (options.node) FERRY_TRY(find_mode(&options, &m));
     if (options.node) FERRY_TRY(parse_options(&options, m, opts, &as));
     FERRY_TRY(
-        ferry_i_place_prefix(p, ferry_task_add_method(p->y->ctx, task, name, as, opts)));
+        ferry_i_place_prefix(p, ferry_task_add_method(p->y->ctx, task, m->name, as, opts)));
 done:
     ferry_opts_free(opts);
     return st;
@@ -162,17 +198,17 @@ static ferry_status check_metrics(const ferry_place *p, ferry_goal goal)
     char those[256] = "";
     size_t at = 0;
 
-    for (; n < FERRY_COUNT(words) && n < ferry_metric_count(); n++)
-        words[n] = ferry_metric_at(n)->name;
+    for (; n < FERRY_COUNT(words) && ferry_i_metric_info_at(n); n++)
+        words[n] = ferry_i_metric_info_at(n)->name;
     FERRY_TRY(ferry_i_place_joined(p, false, &list));
     for (s = list; s; s = next) {
         next = strchr(s, ',');
         if (next) *next++ = 0;
         for (k = 0; k < n && strcmp(words[k], s) != 0; k++)
             ;
-        if (k < n && ferry_metric_at(k)->goals & (unsigned)goal) continue;
+        if (k < n && ferry_i_metric_info_at(k)->goals & (unsigned)goal) continue;
         for (int64_t i = 0; k < n && i < n && at < sizeof those; i++)
-            if (ferry_metric_at(i)->goals & (unsigned)goal)
+            if (ferry_i_metric_info_at(i)->goals & (unsigned)goal)
                 at += (size_t)snprintf(those + at, sizeof those - at, "%s%s",
                                        at ? ", " : "", words[i]);
         if (k < n)

@@ -6,8 +6,9 @@
 
 #include "core/ranks.h"
 #include "data/parts.h"
-#include "learn/diffuse.h"
-#include "learn/learn.h"
+#include "learn/folds.h"
+#include "learn/graphs.h"
+#include "learn/neighbours.h"
 #include "learn/scale.h"
 #include "task/file.h"
 
@@ -17,48 +18,31 @@ enum { USUAL = 10, MOST = 20, FOLDS = 5, LEAST = 5 };
 
 /* A view by the rule of scaling (docs/scaling.md), a row for each of n instances, one
  * of zeros for those that the view lacks. Distances do not care whether it is centred. */
-static ferry_status scaled(ferry_ctx *ctx, const ferry_view *v, int64_t n,
-                           const int64_t *instance, ferry_matrix **out)
+static matrix scaled(scope *s, const ferry_view *v, int64_t n, const int64_t *instance)
 {
-    ferry_status st = FERRY_OK;
     const ferry_scale_part part = {v->x, NULL};
-    ferry_scaler *scale = NULL;
-    ferry_matrix *x = NULL;
-    int64_t *rows = NULL;
+    int64_t *rows = NEW(s, int64_t, n);
 
-    FERRY_NEW(ctx, rows, n);
     for (int64_t i = 0; i < n; i++)
         rows[i] = v->row_of[instance[i]];
-    FERRY_TRY(
-        ferry_i_scaler_fit(ctx, FERRY_SCALE_AUTO, v->x->cols, 1, &part, &scale, NULL));
-    FERRY_TRY(ferry_i_scaler_apply(ctx, scale, &part, (ferry_scale_how){0}, &x));
-    FERRY_TRY(ferry_i_matrix_take(ctx, x, n, rows, x->cols, NULL, out));
-done:
-    ferry_i_free(rows);
-    ferry_i_scaler_free(scale);
-    ferry_i_matrix_free(x);
-    return st;
+    const ferry_scaler *by = scaler_fit(s, s, FERRY_SCALE_AUTO, v->x->cols, 1, &part, NULL);
+    ferry_matrix *x = scaler_apply(s, by, &part, (ferry_scale_how){0});
+    return take_rows(s, matrix_borrow(s, x), n, rows, false);
 }
 
 /* All views side by side. */
-static ferry_status joined(ferry_ctx *ctx, const ferry_domain *d, int64_t n,
-                           const int64_t *instance, ferry_matrix **out)
+static matrix joined(scope *s, const ferry_domain *d, int64_t n, const int64_t *instance)
 {
-    ferry_status st = FERRY_OK;
-    ferry_matrix **part = NULL;
+    matrix *part = NEW(s, matrix, d->n_views);
     bool dense = true;
 
-    FERRY_NEW(ctx, part, d->n_views);
     for (int64_t v = 0; v < d->n_views; v++) {
-        FERRY_TRY(scaled(ctx, d->views[v], n, instance, &part[v]));
-        dense = dense && part[v]->dense;
+        part[v] = scaled(s, d->views[v], n, instance);
+        dense = dense && part[v].m->dense;
     }
-    FERRY_TRY(ferry_i_matrix_beside(ctx, dense, d->n_views, part, out));
-done:
-    for (int64_t v = 0; part && v < d->n_views; v++)
-        ferry_i_matrix_free(part[v]);
-    ferry_i_free(part);
-    return st;
+    for (int64_t v = 0; !dense && v < d->n_views; v++)
+        part[v] = to_sparse(s, part[v]); /* one of them must not be made dense by others */
+    return beside(s, d->n_views, part);
 }
 
 /* instance[0 .. n) <- those that some view has: labels alone are no place to be near to. */
@@ -77,96 +61,74 @@ static int64_t with_views(const ferry_domain *d, int64_t *instance)
 
 /* Who is near whom in a domain. */
 typedef struct nearby {
-    int64_t n, *instance, wide, *index; /* rows, their instances; n x wide */
+    int64_t n, *instance, k, *index; /* rows, their instances; n x k */
     double *dist;
 } nearby;
 
-static void nearby_clear(nearby *b)
-{
-    FERRY_FREE(b->instance, b->index, b->dist);
-}
-
 /* The k nearest of every instance that has features; 0: the usual number, or as many as there are. */
-static ferry_status look(ferry_ctx *ctx, const ferry_domain *d, int64_t k, nearby *b)
+static nearby look(scope *s, const ferry_domain *d, int64_t k)
 {
-    ferry_status st = FERRY_OK;
-    ferry_matrix *x = NULL;
+    nearby b = {.instance = NEW(s, int64_t, ferry_i_ids_count(d->ids))};
 
-    FERRY_NEED(ctx, d->n_views > 0, FERRY_EDATA, "knn needs views, which '%s' has not",
-               d->name);
-    FERRY_NEW(ctx, b->instance, ferry_i_ids_count(d->ids));
-    b->n = with_views(d, b->instance);
-    if (k == 0) k = b->n > USUAL ? USUAL : b->n > 2 ? b->n - 1 : 1;
-    FERRY_NEED(ctx, b->n > k, FERRY_EDATA,
-               "knn: %lld neighbours, but '%s' has %lld instances", (long long)k, d->name,
-               (long long)b->n);
-    FERRY_NEED(ctx, b->n <= MOST_ROWS, FERRY_EDATA,
-               "knn takes up to %d instances, '%s' has %lld: give edges instead", MOST_ROWS,
-               d->name, (long long)b->n);
-    FERRY_TRY(joined(ctx, d, b->n, b->instance, &x));
-    b->wide = k + 1;
-    FERRY_TRY(ferry_i_near_rows(ctx, x, k, &b->index, &b->dist));
-done:
-    ferry_i_matrix_free(x);
-    return st;
+    if (d->n_views == 0)
+        scope_fail(s, FERRY_EDATA, "knn needs views, which '%s' has not", d->name);
+    b.n = with_views(d, b.instance);
+    if (k == 0) k = b.n > USUAL ? USUAL : b.n > 2 ? b.n - 1 : 1;
+    if (b.n <= k)
+        scope_fail(s, FERRY_EDATA, "knn: %lld neighbours, but '%s' has %lld instances",
+                   (long long)k, d->name, (long long)b.n);
+    if (b.n > MOST_ROWS)
+        scope_fail(s, FERRY_EDATA,
+                   "knn takes up to %d instances, '%s' has %lld: give edges instead",
+                   MOST_ROWS, d->name, (long long)b.n);
+    b.k = k;
+    b.index = NEW(s, int64_t, b.n * k);
+    b.dist = NEW(s, double, b.n *k);
+    const int64_t mark = scope_mark(s);
+    find_near(s, joined(s, d, b.n, b.instance), k, b.index, b.dist);
+    scope_release(s, mark);
+    return b;
 }
 
-/* The graph of the k nearest. */
-static ferry_status graph_of(ferry_ctx *ctx, const ferry_domain *d, const nearby *b,
-                             const char *name, int64_t k, ferry_graph **out)
+/* The edges of the k nearest, between instances of the domain. */
+static near_edges edges_of(scope *s, const nearby *b, int64_t k)
 {
-    ferry_status st = FERRY_OK;
-    int64_t *from = NULL, *to = NULL, edges = 0, loops = 0;
-    double *weight = NULL;
+    const near_edges e = join_near(s, b->n, b->k, k, b->index, b->dist);
 
-    FERRY_TRY(ferry_i_near_join(ctx, b->n, b->wide, k, b->index, b->dist, &edges, &from,
-                                &to, &weight));
-    for (int64_t e = 0; e < edges; e++) {
-        from[e] = b->instance[from[e]];
-        to[e] = b->instance[to[e]];
+    for (int64_t i = 0; i < e.n; i++) {
+        e.from[i] = b->instance[e.from[i]];
+        e.to[i] = b->instance[e.to[i]];
     }
-    FERRY_TRY(ferry_i_graph_new(ctx, name, ferry_i_ids_count(d->ids), edges, from, to,
-                                weight, &loops, out));
-done:
-    FERRY_FREE(from, to, weight);
-    return st;
+    return e;
 }
+
+typedef struct adding {
+    ferry_domain *d;
+    const char *name;
+    int64_t k;
+} adding;
 
 /* ids of the edges' ends, since a domain takes edges by ids */
-static ferry_status add_edges(ferry_ctx *ctx, ferry_domain *d, const char *name,
-                              const nearby *b, int64_t k)
+static void add_near(scope *s, void *arg)
 {
-    ferry_status st = FERRY_OK;
-    int64_t *from = NULL, *to = NULL, edges = 0;
-    double *weight = NULL;
-    const char **u = NULL, **v = NULL;
+    const adding *a = arg;
+    const nearby b = look(s, a->d, a->k);
+    const near_edges e = edges_of(s, &b, b.k);
+    const char **u = NEW(s, const char *, e.n), **v = NEW(s, const char *, e.n);
 
-    FERRY_TRY(ferry_i_near_join(ctx, b->n, b->wide, k, b->index, b->dist, &edges, &from,
-                                &to, &weight));
-    FERRY_NEW(ctx, u, edges);
-    FERRY_NEW(ctx, v, edges);
-    for (int64_t e = 0; e < edges; e++) {
-        u[e] = ferry_i_ids_at(d->ids, b->instance[from[e]]);
-        v[e] = ferry_i_ids_at(d->ids, b->instance[to[e]]);
+    for (int64_t i = 0; i < e.n; i++) {
+        u[i] = ferry_i_ids_at(a->d->ids, e.from[i]);
+        v[i] = ferry_i_ids_at(a->d->ids, e.to[i]);
     }
-    FERRY_TRY(ferry_domain_add_graph(ctx, d, name, edges, u, v, weight));
-done:
-    FERRY_FREE(from, to, weight, u, v);
-    return st;
+    scope_check(s,
+                ferry_domain_add_graph(scope_ctx(s), a->d, a->name, e.n, u, v, e.weight));
+    a->d->graphs[a->d->n_graphs - 1]->choose = a->k == 0;
 }
 
 ferry_status ferry_i_domain_add_near(ferry_ctx *ctx, ferry_domain *d, const char *name,
                                      int64_t k)
 {
-    ferry_status st = FERRY_OK;
-    nearby b = {0};
-
-    FERRY_TRY(look(ctx, d, k, &b));
-    FERRY_TRY(add_edges(ctx, d, name, &b, b.wide - 1));
-    d->graphs[d->n_graphs - 1]->choose = k == 0;
-done:
-    nearby_clear(&b);
-    return st;
+    return scope_run(ctx, add_near, &(adding){d, name, k});
 }
 
 /* ---- how many neighbours ---- */
@@ -178,52 +140,45 @@ typedef struct visible {
     int32_t *fold;
 } visible;
 
-/* v->n 0: too few to choose by, which is fewer than LEAST of some class. */
-static ferry_status read_labels(ferry_ctx *ctx, const ferry_labels *l, visible *v)
+/* n 0: too few to choose by, which is fewer than LEAST of some class. */
+static visible read_labels(scope *s, const ferry_labels *l)
 {
-    ferry_status st = FERRY_OK;
     const bool classes = l && l->kind == FERRY_LABEL_CLASS;
-    int64_t *count = NULL, least = INT64_MAX;
-    int32_t *cls = NULL;
+    visible v = {0};
+    int64_t least = INT64_MAX;
 
-    if (!l || (!classes && l->kind != FERRY_LABEL_NUMBER)) goto done;
-    v->m = classes ? ferry_i_labels_m(l) : 1;
-    FERRY_NEW(ctx, count, v->m);
-    FERRY_NEW(ctx, v->y, l->n * v->m);
-    FERRY_NEW(ctx, v->fold, l->n);
-    FERRY_NEW(ctx, cls, l->n);
+    if (!l || (!classes && l->kind != FERRY_LABEL_NUMBER)) return v;
+    v.m = classes ? ferry_i_labels_m(l) : 1;
+    v.y = NEW(s, double, l->n *v.m);
+    int64_t *count = NEW(s, int64_t, v.m);
+    int32_t *cls = NEW(s, int32_t, l->n);
     for (int64_t i = 0; i < l->n; i++) {
         cls[i] = !ferry_i_labels_has(l, i) ? -1 : classes ? l->cls[i] : 0;
         if (cls[i] < 0) continue;
-        v->y[i * v->m + cls[i]] = classes ? 1 : l->num[i];
+        v.y[i * v.m + cls[i]] = classes ? 1 : l->num[i];
         count[cls[i]]++;
     }
-    for (int64_t c = 0; c < v->m; c++)
+    for (int64_t c = 0; c < v.m; c++)
         if (count[c] > 0 && count[c] < least) least = count[c];
-    if (least < LEAST || least == INT64_MAX) goto done;
-    FERRY_TRY(ferry_i_folds(ctx, "knn", l->n, cls, FOLDS, v->fold));
-    v->n = l->n;
-done:
-    FERRY_FREE(count, cls);
-    return st;
+    if (least < LEAST || least == INT64_MAX) return v;
+    v.fold = random_folds(s, "knn", l->n, cls, FOLDS);
+    v.n = l->n;
+    return v;
 }
 
-/* Squared error of label propagation (methods/baselines/label_propagation.c) on held-out
- * labels. */
-static ferry_status held_out(ferry_ctx *ctx, const visible *v, ferry_matrix *a, double *out)
+/* Squared error of label propagation (methods/relatives/label_propagation.c) on held-out
+ * labels. Every process has the whole graph, and does all of it. */
+static double held_out(scope *s, const visible *v, ferry_matrix *a)
 {
-    static const double one = 1;
-    ferry_status st = FERRY_OK;
-    const int64_t n = v->n, m = v->m;
-    double *start = NULL, *alpha = NULL, *p = NULL, *prior = NULL;
+    const int64_t all = scope_mark(s), n = v->n, m = v->m;
+    const graph g = {.a = {HERE(n), n, n, a}};
+    const block start = block_new(s, HERE(n), n, m);
+    double *alpha = NEW(s, double, n), *prior = NEW(s, double, m);
+    const propagation how = {.n = 1, .g = &g, .alpha = alpha, .max_iter = 50, .tol = 1e-4};
+    double error = 0;
 
-    *out = 0;
-    FERRY_NEW(ctx, start, n * m);
-    FERRY_NEW(ctx, p, n * m);
-    FERRY_NEW(ctx, alpha, n);
-    FERRY_NEW(ctx, prior, m);
-    const ferry_diffusion how = {1, &a, &one, n, m, start, alpha, 50, 1e-4};
     for (int32_t f = 0; f < FOLDS; f++) {
+        const int64_t mark = scope_mark(s);
         double count = 0;
         memset(prior, 0, (size_t)m * sizeof *prior);
         for (int64_t i = 0; i < n; i++) {
@@ -236,88 +191,105 @@ static ferry_status held_out(ferry_ctx *ctx, const visible *v, ferry_matrix *a, 
             const bool known = v->fold[i] >= 0 && v->fold[i] != f;
             alpha[i] = known ? 0 : 0.99;
             for (int64_t j = 0; j < m; j++)
-                start[i * m + j] = known ? v->y[i * m + j] : prior[j] / count;
+                ROW(start, i)[j] = known ? v->y[i * m + j] : prior[j] / count;
         }
-        FERRY_TRY(ferry_i_diffuse(ctx, &how, p, NULL));
+        const block p = propagate(s, &how, start, NULL);
         for (int64_t e = 0; e < n * m; e++)
-            if (v->fold[e / m] == f) *out += (p[e] - v->y[e]) * (p[e] - v->y[e]);
+            if (v->fold[e / m] == f) error += (p.at[e] - v->y[e]) * (p.at[e] - v->y[e]);
+        scope_release(s, mark);
     }
-done:
-    FERRY_FREE(start, alpha, p, prior);
-    return st;
+    scope_release(s, all);
+    return error;
 }
 
-/* *best <- the graph with the count of the least held-out error; NULL: as it is. */
-static ferry_status choose(ferry_ctx *ctx, const ferry_domain *d, const visible *v,
-                           const ferry_graph *g, ferry_graph **best)
+static void drop_graph(void *g)
+{
+    ferry_i_graph_free(g);
+}
+
+/* The adjacency of the count with the least held-out error; NULL: as it is. */
+static ferry_matrix *choose(scope *s, const ferry_domain *d, const visible *v,
+                            const ferry_graph *g)
 {
     static const int64_t counts[] = {5, MOST};
-    ferry_status st = FERRY_OK;
-    ferry_graph *now = NULL;
-    nearby b = {0};
-    double least = 0, error = 0;
-    int64_t rows = 0;
+    ferry_matrix *best = NULL;
+    int64_t rows = 0, loops = 0;
 
     for (int64_t i = 0; i < g->a->rows; i++)
         rows += g->a->start[i + 1] > g->a->start[i]; /* those with features */
-    if (rows <= MOST) goto done;
-    FERRY_TRY(look(ctx, d, MOST, &b));
-    FERRY_TRY(held_out(ctx, v, g->a, &least));
+    if (rows <= MOST) return NULL;
+    const nearby b = look(s, d, MOST);
+    double least = held_out(s, v, g->a);
     for (int64_t c = 0; c < FERRY_COUNT(counts); c++) {
-        ferry_i_graph_free(now);
-        now = NULL;
-        FERRY_TRY(graph_of(ctx, d, &b, g->name, counts[c], &now));
-        FERRY_TRY(held_out(ctx, v, now->a, &error));
+        const near_edges e = edges_of(s, &b, counts[c]);
+        ferry_graph *now = NULL;
+        scope_check(s, ferry_i_graph_new(scope_ctx(s), g->name, ferry_i_ids_count(d->ids),
+                                         e.n, e.from, e.to, e.weight, &loops, &now));
+        scope_defer(s, drop_graph, now);
+        const double error = held_out(s, v, now->a);
         if (!(error < least)) continue;
         least = error;
-        ferry_i_graph_free(*best);
-        FERRY_MOVE(*best, now);
+        best = now->a;
     }
-done:
-    ferry_i_graph_free(now);
-    nearby_clear(&b);
-    return st;
+    return best;
+}
+
+/* d's graphs with these adjacencies, for a new domain; NULL: no memory. */
+static ferry_graph **graphs_with(const ferry_domain *d, ferry_matrix *const *a)
+{
+    ferry_graph **all = ferry_i_calloc(d->n_graphs, sizeof(ferry_graph *));
+    bool sound = all != NULL;
+
+    for (int64_t i = 0; sound && i < d->n_graphs; i++) {
+        all[i] = ferry_i_calloc(1, sizeof *all[i]);
+        if (all[i]) all[i]->name = ferry_i_strdup(d->graphs[i]->name);
+        if (all[i]) all[i]->a = ferry_i_matrix_ref(a[i]);
+        sound = all[i] && all[i]->name;
+    }
+    for (int64_t i = 0; all && !sound && i < d->n_graphs; i++)
+        ferry_i_graph_free(all[i]);
+    if (!sound) ferry_i_free(all);
+    return sound ? all : NULL;
+}
+
+typedef struct choosing {
+    ferry_domain *d, *out;
+} choosing;
+
+static void choose_near(scope *s, void *arg)
+{
+    choosing *z = arg;
+    const ferry_domain *d = z->d;
+    const visible v = read_labels(s, d->labels);
+    ferry_matrix **a = NEW(s, ferry_matrix *, d->n_graphs);
+
+    if (v.n <= MOST || v.n > MOST_AUTO) {
+        z->out = ferry_i_domain_ref(z->d);
+        return;
+    }
+    for (int64_t i = 0; i < d->n_graphs; i++) {
+        if (d->graphs[i]->choose) a[i] = choose(s, d, &v, d->graphs[i]);
+        if (!a[i]) a[i] = d->graphs[i]->a;
+    }
+    ferry_graph **all = graphs_with(d, a);
+    if (!all) scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    scope_check(s, ferry_i_domain_with_graphs(scope_ctx(s), d, all, &z->out));
 }
 
 ferry_status ferry_i_domain_choose_near(ferry_ctx *ctx, ferry_domain *d, ferry_domain **out)
 {
-    ferry_status st = FERRY_OK;
-    ferry_graph **all = NULL, *best = NULL;
-    visible v = {0};
+    choosing z = {.d = d};
     bool any = false;
 
-    *out = NULL;
     for (int64_t i = 0; i < d->n_graphs; i++)
         any = any || d->graphs[i]->choose;
-    if (any) FERRY_TRY(read_labels(ctx, d->labels, &v));
-    if (v.n <= MOST || v.n > MOST_AUTO) {
-        *out = ferry_i_domain_ref(d);
-        goto done;
-    }
-    FERRY_NEW(ctx, all, d->n_graphs);
-    for (int64_t i = 0; i < d->n_graphs; i++) {
-        const ferry_graph *g = d->graphs[i];
-        if (g->choose) FERRY_TRY(choose(ctx, d, &v, g, &best));
-        if (!best) {
-            FERRY_NEW(ctx, all[i], 1);
-            FERRY_HAVE(ctx, all[i]->name = ferry_i_strdup(g->name));
-            all[i]->a = ferry_i_matrix_ref(g->a);
-        } else {
-            FERRY_MOVE(all[i], best);
-        }
-    }
-    st = ferry_i_domain_with_graphs(ctx, d, all, out);
-    all = NULL;
-done:
+    *out = any ? NULL : ferry_i_domain_ref(d);
+    if (!any) return FERRY_OK;
     /* neighbours' values crossed ranks: all go on, or none */
-    if (any) st = ferry_i_ranks_agree(ctx, st);
-    if (st != FERRY_OK) {
-        ferry_domain_free(*out);
-        *out = NULL;
-    }
-    for (int64_t i = 0; all && i < d->n_graphs; i++)
-        ferry_i_graph_free(all[i]);
-    FERRY_FREE(all, v.y, v.fold);
-    ferry_i_graph_free(best);
+    const ferry_status st = ferry_i_ranks_agree(ctx, scope_run(ctx, choose_near, &z));
+    if (st == FERRY_OK)
+        *out = z.out;
+    else
+        ferry_domain_free(z.out);
     return st;
 }

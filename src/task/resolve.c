@@ -1,9 +1,8 @@
 /* Resolving a task: the labels of all its domains become of the goal's kind and index one
  * list of names. */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "data/lines.h"
 #include "task/task.h"
 
 /* The kind of label that a goal is about; false: none. */
@@ -16,57 +15,6 @@ static bool kind_of(ferry_goal goal, ferry_label_kind *kind)
 }
 
 /* ---- names ---- */
-
-typedef struct label_name {
-    const char *text;
-    double value;
-} label_name;
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(((const label_name *)a)->text, ((const label_name *)b)->text);
-}
-
-/* Of equal numbers the shortest text comes first. */
-static int by_value(const void *a, const void *b)
-{
-    const label_name *x = a, *y = b;
-    const size_t nx = strlen(x->text), ny = strlen(y->text);
-
-    if (x->value != y->value) return x->value < y->value ? -1 : 1;
-    if (nx != ny) return nx < ny ? -1 : 1;
-    return strcmp(x->text, y->text);
-}
-
-/* One order for all tasks: numbers ascending if all are numbers (those of equal value are
- * one label), else by strcmp. */
-static ferry_status sort_names(ferry_ctx *ctx, const ferry_ids *found, ferry_ids **out)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t m = ferry_i_ids_count(found);
-    label_name *names = ferry_i_calloc(m, sizeof *names);
-    ferry_ids *sorted = ferry_i_ids_new();
-    bool numbers = true;
-
-    *out = NULL;
-    FERRY_HAVE(ctx, names && sorted);
-    for (int64_t k = 0; k < m; k++) {
-        const char *text = ferry_i_ids_at(found, k), *end = text + strlen(text);
-        names[k].text = text;
-        numbers = numbers && ferry_i_parse_real(text, end, &names[k].value) == end &&
-                  isfinite(names[k].value);
-    }
-    qsort(names, (size_t)m, sizeof *names, numbers ? by_value : by_text);
-    for (int64_t k = 0; k < m; k++) {
-        if (numbers && k > 0 && names[k].value == names[k - 1].value) continue;
-        FERRY_HAVE(ctx, ferry_i_ids_add(sorted, names[k].text, NULL) >= 0);
-    }
-    FERRY_MOVE(*out, sorted);
-done:
-    ferry_i_ids_free(sorted);
-    ferry_i_free(names);
-    return st;
-}
 
 /* Add the classes that occur, or all labels of label sets. */
 static ferry_status add_names(ferry_ctx *ctx, const ferry_labels *l, ferry_ids *found)
@@ -196,6 +144,7 @@ ferry_status ferry_i_task_resolve(ferry_ctx *ctx, ferry_task *t)
     ferry_status st = FERRY_OK;
     ferry_labels **labels = ferry_i_calloc(t->n_domains, sizeof *labels);
     ferry_ids *found = ferry_i_ids_new(), *names = NULL;
+    int32_t *order = NULL;
 
     FERRY_HAVE(ctx, labels && found);
     for (int64_t i = 0; i < t->n_domains; i++) {
@@ -204,7 +153,7 @@ ferry_status ferry_i_task_resolve(ferry_ctx *ctx, ferry_task *t)
     }
     if (t->goal == FERRY_MULTILABEL)
         FERRY_TRY(keep_shared(ctx, t->n_domains, labels, &found));
-    FERRY_TRY(sort_names(ctx, found, &names));
+    FERRY_TRY(ferry_i_names_sorted(ctx, found, &names, &order));
     FERRY_TRY(exchange(ctx, t, labels, names));
     ferry_i_ids_free(t->names);
     t->names = NULL;
@@ -214,7 +163,7 @@ ferry_status ferry_i_task_resolve(ferry_ctx *ctx, ferry_task *t)
 done:
     for (int64_t i = 0; labels && i < t->n_domains; i++)
         ferry_i_labels_free(labels[i]);
-    ferry_i_free(labels);
+    FERRY_FREE(labels, order);
     ferry_i_ids_free(found);
     ferry_i_ids_free(names);
     return st;
@@ -232,6 +181,8 @@ ferry_status ferry_i_task_resolved(ferry_ctx *ctx, const ferry_task *task, ferry
     for (int64_t i = 0; i < task->n_domains; i++)
         FERRY_TRY(ferry_task_add_domain(ctx, t, ferry_i_domain_ref(task->domains[i])));
     FERRY_TRY(ferry_i_task_resolve(ctx, t));
+    if (!task->names)
+        FERRY_TRY(ferry_i_task_spellings(ctx, t, NULL)); /* a program made it */
     t->passing = task->passing;
     FERRY_MOVE(*out, t);
 done:

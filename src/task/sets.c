@@ -228,7 +228,7 @@ ferry_status ferry_i_yaml_apply(ferry_yaml *y, const ferry_opts *sets)
     const ferry_place root = ferry_i_place_root(y);
 
     FERRY_PASS(ferry_i_place_mapping(&root, "a task (task, goal, domains, ...)"));
-    for (int64_t i = 0; i < ferry_opts_count(sets); i++) {
+    for (int64_t i = 0; ferry_opts_at(sets, i); i++) {
         const ferry_setting *s = ferry_opts_at(sets, i);
         FERRY_PASS(apply_one(y, s->key, s->value));
     }

@@ -321,7 +321,7 @@ static ferry_status sample(ferry_ctx *ctx, const ferry_domain *d, ferry_rng *rng
                            uint8_t *seen)
 {
     ferry_status st = FERRY_OK;
-    const int64_t size = ferry_domain_id_count(d);
+    const int64_t size = ferry_i_domain_id_count(d);
     int64_t *candidate = NULL, n = 0, count = 0;
 
     if (d->seen.kind == FERRY_SEEN_NONE) return FERRY_OK;
@@ -350,7 +350,7 @@ static ferry_status hide_labels(ferry_ctx *ctx, const ferry_domain *d, ferry_rng
                                 ferry_domain **out)
 {
     ferry_status st = FERRY_OK;
-    const int64_t n = ferry_domain_id_count(d);
+    const int64_t n = ferry_i_domain_id_count(d);
     ferry_labels *labels = NULL;
     uint8_t *seen = ferry_i_calloc(n, sizeof *seen);
 

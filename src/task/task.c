@@ -1,4 +1,5 @@
 /* Tasks: domains, a goal, methods and how to evaluate them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "ferry/method.h" /* the tables that name an entry; see file.c */
@@ -36,10 +37,11 @@ const ferry_opt ferry_i_evaluate_table[] = {
         ferry_evaluate_settings, REAL, least, -1, -1, 1e300,
         "the least difference that matters, in units of the first metric; -1: 0.01 of "
         "a share, else a hundredth of the best baseline's"),
-    FERRY_OPT_YES_NO(
-        ferry_evaluate_settings, guard, "no",
-        "choose in every repeat the method to take, by cross-validation on the "
-        "visible target labels"),
+    FERRY_OPT_ONE_OF(ferry_evaluate_settings, answer, "yes|single|no", "yes",
+                     "say what to use, what to expect and what the source is worth; "
+                     "single: of one method, not of an average of several"),
+    FERRY_OPT_YES_NO(ferry_evaluate_settings, guard, "no",
+                     "of older task files; does nothing: the answer is there without"),
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, predictions, "first|all", "first",
                      "predictions that are kept: of the first repeat, or of all with their "
                      "scores"),
@@ -48,13 +50,8 @@ const ferry_opt ferry_i_evaluate_table[] = {
         "keep which target labels were visible and which scored in each repeat"),
 };
 const int64_t ferry_i_evaluate_table_n = FERRY_COUNT(ferry_i_evaluate_table);
-
-const ferry_opt_table *ferry_evaluate_options(void)
-{
-    static const ferry_opt_table table = {ferry_i_evaluate_table, ferry_i_evaluate_table_n};
-
-    return &table;
-}
+const ferry_opt_table ferry_i_evaluate_options = {ferry_i_evaluate_table,
+                                                  FERRY_COUNT(ferry_i_evaluate_table)};
 
 const char *ferry_goal_name(ferry_goal goal)
 {
@@ -128,18 +125,119 @@ done:
     return st;
 }
 
-/* The method's name plus the options that differ from its defaults. */
-static char *name_entry(const char *method, const ferry_opts *opts)
+static bool has_option(const ferry_method_info *m, const char *name)
+{
+    for (int64_t i = 0; i < m->options->n; i++)
+        if (strcmp(m->options->opt[i].name, name) == 0) return true;
+    return false;
+}
+
+const ferry_method_info *ferry_i_task_pooled(const char *name, const char **train)
+{
+    static const char suffix[] = "source";
+    const size_t n = strlen(name), most = sizeof suffix; /* and + or - */
+    char base[128];
+
+    if (n <= most || n - most >= sizeof base || strcmp(name + n - most + 1, suffix) != 0)
+        return NULL;
+    const char sign = name[n - most];
+    if (sign != '+' && sign != '-') return NULL;
+    (void)snprintf(base, sizeof base, "%.*s", (int)(n - most), name);
+    const ferry_method_info *m = ferry_method_find(base);
+    *train = sign == '+' ? "both" : "source";
+    return m && has_option(m, "train") ? m : NULL;
+}
+
+/* The method's name plus the options that differ from its defaults; a learner that is given rows of sources is
+ * NAME+source, given these alone NAME-source. NULL: no memory. */
+static char *name_entry(ferry_ctx *ctx, const char *method, const ferry_opts *opts)
 {
     const ferry_method_info *m = ferry_method_find(method);
-    char *differing = m ? ferry_i_opts_differing(m->options->opt, m->options->n, opts)
-                        : ferry_i_strdup("");
-    char *name = NULL;
+    const char *train = m && has_option(m, "train") ? ferry_opts_get(opts, "train") : NULL;
+    const char *how = !train                         ? ""
+                      : strcmp(train, "both") == 0   ? "+source"
+                      : strcmp(train, "source") == 0 ? "-source"
+                                                     : "";
+    char *differing = NULL, *name = NULL;
+    ferry_opts *rest = NULL;
 
+    if (ferry_opts_new(ctx, &rest) != FERRY_OK) return NULL;
+    for (int64_t i = 0; ferry_opts_at(opts, i); i++) {
+        const ferry_setting *o = ferry_opts_at(opts, i);
+        if (*how && strcmp(o->key, "train") == 0) continue;
+        if (ferry_opts_set(ctx, rest, o->key, o->value) != FERRY_OK) goto done;
+    }
+    differing = m ? ferry_i_opts_differing(m->options->opt, m->options->n, rest)
+                  : ferry_i_strdup("");
     if (differing)
-        name = ferry_i_sprintf("%s%s%s", method, differing[0] ? " " : "", differing);
+        name = ferry_i_sprintf("%s%s%s%s", method, how, differing[0] ? " " : "", differing);
+done:
+    ferry_opts_free(rest);
     ferry_i_free(differing);
     return name;
+}
+
+bool ferry_i_task_has_mode(const ferry_method_info *m)
+{
+    return has_option(m, "mode");
+}
+
+const ferry_method_info *ferry_i_task_mode(const ferry_method_info *m, const char *mode)
+{
+    char name[128];
+
+    if (strcmp(mode, "ferry") == 0) return m;
+    (void)snprintf(name, sizeof name, "%s-%s", m->name, mode);
+    return ferry_method_find(name);
+}
+
+/* NAME+source, NAME-source: the learner and what it is trained on. */
+static ferry_status spell_pooled(ferry_ctx *ctx, const char *name, const ferry_opts *opts,
+                                 const char **real, ferry_opts **less)
+{
+    ferry_status st = FERRY_OK;
+    const char *train = NULL;
+    const ferry_method_info *m = ferry_i_task_pooled(name, &train);
+    ferry_opts *own = NULL;
+
+    if (!m) return FERRY_OK;
+    FERRY_TRY(ferry_opts_new(ctx, &own));
+    for (int64_t i = 0; ferry_opts_at(opts, i); i++)
+        FERRY_TRY(ferry_opts_set(ctx, own, ferry_opts_at(opts, i)->key,
+                                 ferry_opts_at(opts, i)->value));
+    FERRY_TRY(ferry_opts_set(ctx, own, "train", train));
+    *real = m->name;
+    FERRY_MOVE(*less, own);
+done:
+    ferry_opts_free(own);
+    return st;
+}
+
+ferry_status ferry_i_task_spelling(ferry_ctx *ctx, const char *name, const ferry_opts *opts,
+                                   const char **real, ferry_opts **less)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_method_info *m = ferry_method_find(name), *found = NULL;
+    const char *mode = opts ? ferry_opts_get(opts, "mode") : NULL;
+    ferry_opts *own = NULL;
+
+    *real = name;
+    *less = NULL;
+    if (!m) return spell_pooled(ctx, name, opts, real, less);
+    if (!mode || ferry_i_task_has_mode(m)) return FERRY_OK;
+    found = ferry_i_task_mode(m, mode);
+    FERRY_NEED(ctx, found, FERRY_EINVAL, "%s has no mode '%s'", name, mode);
+    FERRY_TRY(ferry_opts_new(ctx, &own));
+    for (int64_t i = 0; ferry_opts_at(opts, i); i++) {
+        const ferry_setting *s = ferry_opts_at(opts, i);
+        if (strcmp(s->key, "mode") != 0)
+            FERRY_TRY(ferry_opts_set(ctx, own, s->key, s->value));
+    }
+    *real = found->name;
+    FERRY_MOVE(*less, own);
+done:
+    ferry_opts_free(own);
+    return st;
 }
 
 /* `as` names the row of the results: the same method may stand there several times with
@@ -151,12 +249,14 @@ ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *me
 
     ferry_status st = FERRY_OK;
     ferry_task_method m = {0};
-    ferry_opts *copy = NULL;
+    ferry_opts *copy = NULL, *less = NULL;
 
     FERRY_NEED(ctx, method && method[0] && (!as || as[0]), FERRY_EINVAL,
                "task '%s': a method needs a name", t->name);
+    FERRY_TRY(ferry_i_task_spelling(ctx, method, opts, &method, &less));
+    if (less) opts = less;
     m.method = ferry_i_strdup(method);
-    m.as = as ? ferry_i_strdup(as) : name_entry(method, opts);
+    m.as = as ? ferry_i_strdup(as) : name_entry(ctx, method, opts);
     FERRY_HAVE(ctx, m.method && m.as);
     for (int64_t i = 0; i < t->n_methods; i++)
         FERRY_NEED(
@@ -175,6 +275,7 @@ ferry_status ferry_task_add_method(ferry_ctx *ctx, ferry_task *t, const char *me
 done:
     FERRY_FREE((char *)m.method, (char *)m.as);
     ferry_opts_free(copy);
+    ferry_opts_free(less);
     return st;
 }
 
@@ -212,18 +313,6 @@ const char *ferry_task_name(const ferry_task *t)
 {
     if (!t) return NULL;
     return t->name;
-}
-
-ferry_goal ferry_task_goal(const ferry_task *t)
-{
-    if (!t) return (ferry_goal)0;
-    return t->goal;
-}
-
-int64_t ferry_task_domain_count(const ferry_task *t)
-{
-    if (!t) return 0;
-    return t->n_domains;
 }
 
 const ferry_domain *ferry_task_domain_at(const ferry_task *t, int64_t i)

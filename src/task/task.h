@@ -4,6 +4,7 @@
 
 #include "core/ranks.h"
 #include "data/data.h"
+#include "ferry/method.h"
 #include "ferry/task.h"
 
 typedef struct ferry_evaluate_settings {
@@ -14,13 +15,27 @@ typedef struct ferry_evaluate_settings {
     double arriving;     /* goal stream: share of the labels that come */
     int64_t delay;       /* ... so many rows later */
     int controls;        /* none | quick | full */
-    int guard;           /* yes: choose a method by what can be seen */
+    int answer;          /* yes | single | no */
+    int guard;           /* does nothing */
     int predictions;     /* kept: first | all */
     int splits;          /* kept: which labels were visible */
     double least;        /* difference that matters; < 0: a hundredth */
 } ferry_evaluate_settings;
+/* A metric that a task may name (eval/metrics.c). */
+typedef struct ferry_metric_info {
+    const char *name;
+    const char *help; /* its definition in a line */
+    unsigned goals;   /* what it measures, one bit each (FERRY_CLASSIFY | ...) */
+    int larger_is_better;
+    int mean_of_rows; /* 1: a mean over what is scored, each instance or pair having its own value */
+} ferry_metric_info;
+const ferry_metric_info *ferry_i_metric_info_at(int64_t i); /* NULL past the last */
+
+/* Give the context the seed of "evaluate:", where the task sets one. */
+ferry_status ferry_i_task_use_seed(ferry_ctx *ctx, const ferry_task *task);
 extern const ferry_opt ferry_i_evaluate_table[];
 extern const int64_t ferry_i_evaluate_table_n;
+extern const ferry_opt_table ferry_i_evaluate_options;
 /* The settings of "evaluate:"; texts point into the task. */
 ferry_status ferry_i_task_evaluate(ferry_ctx *ctx, const ferry_task *task,
                                    ferry_evaluate_settings *out);
@@ -44,6 +59,16 @@ struct ferry_task {
     bool passing;
 };
 
+/* A method's other algorithm was an option `mode` of it once: NAME with mode: paper is NAME-paper, with mode: ferry NAME
+ * itself. Whether it still has that option; the method that a mode means, NULL: none. */
+bool ferry_i_task_has_mode(const ferry_method_info *m);
+const ferry_method_info *ferry_i_task_mode(const ferry_method_info *m, const char *mode);
+/* NAME+source is NAME with train: both, NAME-source with train: source; NULL: the name is none of these. */
+const ferry_method_info *ferry_i_task_pooled(const char *name, const char **train);
+/* *real <- the method's name of today, *less (NULL: opts as they are) <- new options without `mode`. */
+ferry_status ferry_i_task_spelling(ferry_ctx *ctx, const char *name, const ferry_opts *opts,
+                                   const char **real, ferry_opts **less);
+
 /* Bring all domains' labels to the goal's kind and one numbering. Classes are those that
  * occur. In a multi-label task names is what all domains with labels know; other labels
  * are left out, which is said once. Done by load and before any use. */
@@ -60,6 +85,9 @@ ferry_status ferry_i_task_labels(ferry_ctx *ctx, ferry_goal goal, const ferry_do
  * classes that source and target do not share, of sets of labels taken for classes, of
  * features that are the label. The task is resolved. */
 ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *task);
+/* Its part that warns of classes that are one number written in two ways; *said (NULL is fine):
+ * there are such. */
+ferry_status ferry_i_task_spellings(ferry_ctx *ctx, const ferry_task *task, bool *said);
 /* Its part that looks for hidden labels: in features, and in sources that hold the target's instances. */
 ferry_status ferry_i_task_leaks(ferry_ctx *ctx, const ferry_task *task,
                                 const ferry_domain *target);

@@ -20,7 +20,7 @@ static ferry_status overlay(const ferry_place *p, const ferry_opts *top,
                 p, "%s stands in text: at the top, for all domains share their words",
                 shared[i]));
     FERRY_TRY(ferry_i_opts_copy(p->y->ctx, top, &all));
-    for (int64_t i = 0; i < ferry_opts_count(own); i++) {
+    for (int64_t i = 0; ferry_opts_at(own, i); i++) {
         const ferry_setting *s = ferry_opts_at(own, i);
         FERRY_TRY(ferry_opts_set(p->y->ctx, all, s->key, s->value));
     }

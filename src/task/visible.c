@@ -4,12 +4,6 @@
 
 #include "task/task.h"
 
-int64_t ferry_task_method_count(const ferry_task *task)
-{
-    if (!task) return 0;
-    return task->n_methods;
-}
-
 const ferry_task_method *ferry_task_method_at(const ferry_task *task, int64_t i)
 {
     if (!task) return NULL;
@@ -17,15 +11,13 @@ const ferry_task_method *ferry_task_method_at(const ferry_task *task, int64_t i)
 }
 
 /* The task's seed where it sets one: the same file gives the same splits whoever runs it. */
-ferry_status ferry_task_seed(ferry_ctx *ctx, const ferry_task *task, uint64_t *out)
+ferry_status ferry_i_task_use_seed(ferry_ctx *ctx, const ferry_task *task)
 {
-    FERRY_ARGS(ctx, task, out);
-
     ferry_evaluate_settings s = {0};
 
     FERRY_PASS(ferry_i_opts_parse(ctx, "evaluate", ferry_i_evaluate_table,
                                   ferry_i_evaluate_table_n, task->evaluate, &s));
-    *out = s.seed >= 0 ? (uint64_t)s.seed : ctx->seed;
+    if (s.seed >= 0) ctx->seed = (uint64_t)s.seed;
     return FERRY_OK;
 }
 
@@ -39,7 +31,11 @@ ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task, int64_t 
     if (repeat < 0)
         return ferry_i_fail(ctx, FERRY_EINVAL, "repeat = %lld is below 0",
                             (long long)repeat);
-    return ferry_i_task_split(ctx, task, repeat, out);
+    const uint64_t seed = ctx->seed;
+    ferry_status st = ferry_i_task_use_seed(ctx, task);
+    if (st == FERRY_OK) st = ferry_i_task_split(ctx, task, repeat, out);
+    ctx->seed = seed;
+    return st;
 }
 
 int64_t ferry_domain_labels(const ferry_domain *domain)

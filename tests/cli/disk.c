@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int events, changes; /* the program's syncs are never two at a time */
+static int events, changes;
+/* Two threads of a server may sync: each with what is written down about it. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+#define ALONE(call)                                                                        \
+    do {                                                                                   \
+        (void)pthread_mutex_lock(&one_at_a_time);                                          \
+        call;                                                                              \
+        (void)pthread_mutex_unlock(&one_at_a_time);                                        \
+    } while (0)
 
 /* The real function. POSIX lets a data pointer be one to a function; ISO C does not. */
 #define REAL(name)                                                                         \
@@ -137,15 +146,19 @@ static int synced(int fd, int done)
 int fsync(int fd)
 {
     REAL(fsync)
+    int done = 0;
     if (where_fd(fd) && cut_here()) (void)raise(SIGKILL);
-    return synced(fd, real(fd));
+    ALONE(done = synced(fd, real(fd)));
+    return done;
 }
 
 int fdatasync(int fd)
 {
     REAL(fdatasync)
+    int done = 0;
     if (where_fd(fd) && cut_here()) (void)raise(SIGKILL);
-    return synced(fd, real(fd));
+    ALONE(done = synced(fd, real(fd)));
+    return done;
 }
 
 ssize_t write(int fd, const void *bytes, size_t n)
@@ -179,10 +192,11 @@ int rename(const char *from, const char *to)
 {
     REAL(rename)
     const int in = where_is(to) == 2;
+    int done = 0;
 
-    if (in && cut_here()) (void)raise(SIGKILL);
-    const int done = real(from, to);
-    if (in) list_names("later", (unsigned long)++changes);
+    if (!in) return real(from, to);
+    if (cut_here()) (void)raise(SIGKILL);
+    ALONE(done = real(from, to); list_names("later", (unsigned long)++changes));
     return done;
 }
 
@@ -190,9 +204,10 @@ int unlink(const char *path)
 {
     REAL(unlink)
     const int in = where_is(path) == 2;
+    int done = 0;
 
-    if (in && cut_here()) (void)raise(SIGKILL);
-    const int done = real(path);
-    if (in) list_names("later", (unsigned long)++changes);
+    if (!in) return real(path);
+    if (cut_here()) (void)raise(SIGKILL);
+    ALONE(done = real(path); list_names("later", (unsigned long)++changes));
     return done;
 }

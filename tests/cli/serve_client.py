@@ -1,4 +1,5 @@
 """A server of the command and a client for it: the standard library alone."""
+import ctypes
 import http.client
 import json
 import os
@@ -11,6 +12,7 @@ import time
 from harness import FERRY, ferry
 
 JSON, LINES = "application/json", "application/x-ndjson"
+SERVE = os.environ.get("FERRY_SERVE", FERRY)  # a command of its own for the servers (scripts/tsan)
 
 
 class Unix(http.client.HTTPConnection):
@@ -44,7 +46,7 @@ class Server:
     """ferry serve on a free port, or where `listen` says; stopped at the end."""
 
     def __init__(self, models, *args, listen="127.0.0.1:0", open_=True, env=None, preexec=None):
-        words = [FERRY, "serve", str(models), "--listen", listen, *(["--open"] if open_ else []), *map(str, args)]
+        words = [SERVE, "serve", str(models), "--listen", listen, *(["--open"] if open_ else []), *map(str, args)]
         self.p = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=preexec,
                                   env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
         self.log, self.where, self.token, self.c = "", None, None, None
@@ -109,11 +111,20 @@ class Server:
             time.sleep(0.05)
 
     def read_log(self):
-        self.log += self.p.stderr.read() or ""
+        try:
+            self.log += self.p.stderr.read() or ""
+        except TypeError:  # nothing is there yet
+            pass
         return self.log
 
+    def send(self, how):
+        if SERVE == FERRY:
+            self.p.send_signal(how)
+        else:  # to its first thread: ThreadSanitizer keeps a signal that another one gets until that does something
+            ctypes.CDLL(None).syscall(234, self.p.pid, self.p.pid, int(how))  # tgkill
+
     def stop(self, how=signal.SIGTERM, code=0):
-        self.p.send_signal(how)
+        self.send(how)
         got = self.p.wait(120)
         os.set_blocking(self.p.stderr.fileno(), True)
         self.read_log()

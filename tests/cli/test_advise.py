@@ -1,4 +1,4 @@
-"""advise and --guard."""
+"""advise."""
 import random
 import re
 import sys
@@ -40,7 +40,7 @@ def test_what_each_method_would_use(folder):
     ferry("gen", "embed", "-q", "-o", folder + "/e")
     assert "coca: people.table; graphs: people.friends" in ferry("advise", folder + "/e/task.yaml").out
     write(folder, "task/all.yaml", read(task).replace("labelled: {per_class: 3}", "labelled: 1.0"))
-    assert f"Next: ferry fit {folder}/task/all.yaml --guard -o model.ferry" in ferry("advise", folder + "/task/all.yaml").out
+    assert f"Next: ferry run {folder}/task/all.yaml; no label is hidden" in ferry("advise", folder + "/task/all.yaml").out
 
 
 def test_what_does_not_fit(folder):
@@ -75,65 +75,13 @@ def test_measures_are_recorded(folder):
     assert [m["from"] for m in parses(read(folder, "o/run.json"))["measures"]] == ["source", "bridge"]
 
 
-def test_guard(folder):
-    task = small_task(folder)
-    r = ferry("run", task, "--guard", "-o", folder + "/o")
-    assert "guard: takes " in r.out and "cross-validation on visible labels" in r.out
-    d = parses(read(folder, "o/results.json"))
-    g = d["guard"]
-    runs = {m["name"]: m["runs"] for m in d["results"]}
-    assert g["by"] == "cross-validation" and len(g["chosen"]) == 3
-    assert g["runs"] == [runs[name][i] for i, name in enumerate(g["chosen"])]
-    real = {m["name"] for m in d["results"] if m["kind"] != "control"}
-    assert set(g["scores"]) == real and "kmeans-hop" in set(runs) - real and all(0 <= s <= 1 for s in g["scores"].values())
-    assert read(folder, "o/predictions/_guard.csv") == read(folder, f"o/predictions/{g['chosen'][0]}.csv")
-    assert parses(ferry("run", task, "--json", "-q", "-o", folder + "/p").out)["guard"] is None
-    ferry("rerun", folder + "/o")
-
-
-def test_gate(folder):
-    """A real source passes the label-free gate; sources whose labels were dealt out anew do not (each passes by chance in one of ten cases)."""
-    task = small_task(folder, "source=120", "bridge=120")
-    head, *rows = csv_rows(read(folder, "task/source.csv"))
-    at, passed = head.index("label"), []
-    two = write(folder, "task/two.yaml", read(task) + "methods: [svm, hop]\n")
-    for seed in range(5):
-        if seed > 0:
-            labels = [r[at] for r in rows]
-            random.Random(seed).shuffle(labels)
-            write(folder, "task/source.csv", "\n".join(",".join(r) for r in [head] + [r[:at] + [c] + r[at + 1:] for r, c in zip(rows, labels)]) + "\n")
-        passed.append(parses(ferry("run", two, "--guard", "--controls", "none", "--set", "evaluate.repeats=1", "--json", "-q", "-o", folder + f"/g{seed}").out)["guard"]["gate"])
-    assert passed[0] and sum(map(bool, passed[1:])) <= 1, passed
-
-
-def test_guard_without_labels(folder):
-    """Domains with the same features and no target label: scored by what comes back."""
-    rows = {"s": [], "t": []}
-    for name in rows:
-        for i in range(60):
-            c = i % 2
-            rows[name].append(f"{name}{i},{'ab'[c]},{c * 3 + (i * 7 % 5) / 5},{(i * 3 % 7) / 7}")
-        write(folder, name + ".csv", "id,label,u,v\n" + "\n".join(rows[name]) + "\n")
-    task = write(folder, "t.yaml", "task: blind\ngoal: classify\ndomains:\n"
-                 "  - {name: s, role: source, id: id, label: label, x: s.csv}\n"
-                 "  - {name: t, role: target, id: id, label: label, x: t.csv}\n"
-                 "methods: [majority, svm: {train: source}, knn: {train: source}]\nevaluate: {repeats: 2}\n")
-    r = ferry("run", task, "--guard", "-o", folder + "/o")
-    g = parses(read(folder, "o/results.json"))["guard"]
-    assert g["by"] == "label-free" and "majority" not in g["chosen"], g
-    assert g["scores"]["majority"] < g["scores"][g["chosen"][0]] and g["trust"] > 0
-    assert "Without target labels this is a guess" in r.out.replace("\n", " "), r.out
-
-
-def test_guard_of_ratings_and_numbers(folder):
+def test_advice_on_ratings(folder):
     ratings = "\n".join(f"u{u},i{i},{1 + (u + i) % 5}" for u in range(12) for i in range(10) if (u * i) % 3)
     write(folder, "r.csv", "user,item,rating\n" + ratings + "\n")
     task = write(folder, "r.yaml", "task: r\ngoal: rate\ndomains:\n  - {name: t, role: target, ratings: r.csv, labelled: 0.7}\n"
                  "methods: [rating-mean, bias]\nevaluate: {repeats: 2}\n")
     said = " ".join(ferry("advise", task).out.split())
     assert " scored ratings and 2 repeats, " in said and " % at best." in said, said
-    g = parses(ferry("run", task, "--guard", "--json", "-q", "-o", folder + "/o").out)["guard"]
-    assert set(g["chosen"]) <= {"rating-mean", "bias"} and all(s < 0 for s in g["scores"].values())  # minus rmse
 
 
 main(sys.modules[__name__])

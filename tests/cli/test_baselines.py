@@ -28,7 +28,7 @@ def results(folder, file, *more):
     return {m["name"]: m for m in d["results"]}, r
 
 
-POOLED = {f"{m} train={t}" for m in ("svm", "logreg", "ridge", "gbdt") for t in ("source", "both")}
+POOLED = {m + t for m in ("svm", "logreg", "ridge", "gbdt") for t in ("-source", "+source")}
 
 
 def test_pooled(folder):
@@ -37,17 +37,21 @@ def test_pooled(folder):
     found, _ = results(folder, task(folder))
     assert POOLED <= set(found), set(found)
     for name in POOLED:
-        assert found[name]["kind"] == "baseline" and name.endswith(found[name]["options"]["train"])
-    assert found["svm train=source"]["diagnostics"]["instances"] == 60
-    assert found["svm train=both"]["diagnostics"]["instances"] == 66
+        assert found[name]["kind"] == "baseline" and found[name]["options"]["train"] == ("both" if "+" in name else "source")
+        assert found[name]["uses"] == ("pooled" if "+" in name else "source only")
+    assert found["svm-source"]["diagnostics"]["instances"] == 60
+    assert found["svm+source"]["diagnostics"]["instances"] == 66
     # advise lists the same
     listed = {m["name"] for m in parses(ferry("advise", folder + "/task.yaml", "--json").out)["methods"]}
     assert POOLED <= listed
-    # not where nothing is shared, nor where no label of the target shows (auto does it then), nor when methods are named
+    # not where nothing is shared, nor when methods are named; where no label of the target shows there is only the source
     table(folder, "s.csv", 60, 1, names=["u", "v", "w"])
     assert not POOLED & set(results(folder, task(folder))[0])
     table(folder, "s.csv", 60, 1)
-    assert not POOLED & set(results(folder, task(folder, labelled="none"))[0])
+    blind = set(results(folder, task(folder, labelled="none"))[0])
+    assert {"svm-source", "knn-source"} <= blind and not blind & {"svm", "svm+source", "knn"}, blind
+    assert set(results(folder, task(folder, "methods: [svm+source, svm-source: {C: 3}, svm: {train: both, C: 3}]\n"))[0]) == \
+        {"svm+source", "svm-source C=3", "svm+source C=3"}
     assert set(results(folder, task(folder, "methods: [svm]\n"))[0]) == {"svm"}
 
 

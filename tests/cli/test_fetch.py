@@ -32,6 +32,7 @@ class Server:
     """Serves {path: bytes}; `rule` maps a path to how it misbehaves."""
 
     def __init__(self, files, rule=None, tls=None):
+        self.stop = threading.Event()
         self.files, self.rule, self.asked = files, rule or {}, []
         outer = self
 
@@ -114,7 +115,6 @@ class Server:
         elif rule == "silent":
             h.wfile.write(body[begin:len(body) // 2])
             h.wfile.flush()
-            self.stop = threading.Event()
             self.stop.wait(20)
         else:
             h.wfile.write(body[begin:])

@@ -117,7 +117,7 @@ def test_first_lines_that_count(folder):
 
 
 def test_classes_written_otherwise(folder):
-    """1 and 1.0, blanks around a name, Latin-1 and UTF-8 are the same class."""
+    """Blanks around a name, Latin-1 and UTF-8 are the same class; 1 and 1.0 are two, with a warning."""
     table(folder, "s.csv", [(i, x, "gr\u00fcn" if c == "a" else "1") for i, x, c in rows(40, 1)])
     table(folder, "t.csv", [(i, x, "gr\u00fcn" if c == "a" else "1") for i, x, c in rows(60, 2)])
     same_answers(folder, "t.csv")
@@ -126,12 +126,11 @@ def test_classes_written_otherwise(folder):
     same_answers(folder, "latin.csv")
     write(folder, "wide.csv", read(folder, "t.csv").replace(",gr", ", gr").replace(",1\n", ",1  \n"))
     same_answers(folder, "wide.csv")
-    for name, one in (("s.csv", "1"), ("t.csv", "1.0"), ("int.csv", "1")):
+    for name, one in (("s.csv", "1"), ("t.csv", "1.0")):
         table(folder, name, [(i, x, "0" if c == "a" else one) for i, x, c in rows(60, 2)])
-    run(folder, task(folder, "t.csv"))
-    floats = read(folder, "out/predictions/svm.csv")
-    run(folder, task(folder, "int.csv"))
-    assert read(folder, "out/predictions/svm.csv") == floats
+    r = run(folder, task(folder, "t.csv"))
+    says = "class '1' of 's' and class '1.0' of 't' count as two classes, though they are the same number: if they are one, write '1' in both"
+    assert r.err.count(says) == 1 and "in common" not in r.err, r.err
 
 
 def test_words_for_missing(folder):
@@ -168,10 +167,46 @@ def test_what_to_change(folder):
     table(folder, "bad.csv", data, number=lambda v: f'"{1 + abs(int(1000 * v)) // 1000},{abs(int(1000 * v)) % 1000:03}"')
     bad("if it separates thousands, take it out")
     write(folder, "bad.csv", "id,f1,f2,when,kind\n" + "".join(f"{i},{x[0]},{x[1]},2024-{k % 12 + 1:02}-{k % 28 + 1:02},{c}\n" for k, (i, x, c) in enumerate(data)))
-    bad("to be categories, such as '2024-07-")
+    r = run(folder, task(folder, "bad.csv"))
+    assert "bad.csv: column when holds dates, such as '2024-07-" in r.err and "left out" in r.err, r
     write(folder, "bare.yaml", "task: t\ngoal: classify\ndomains:\n  - {name: t, role: target, x: t.csv, labelled: 10}\n")
     refused("run", folder + "/bare.yaml", says="it has no labels (label: COLUMN says which column of its table holds them")
     refused("run", task(folder, "t.csv", goal="regress", methods="[ridge]"), says="is not a number; goal: classify predicts classes")
+
+
+def test_dates_are_left_out(folder):
+    """A column of dates is named and left out, whatever their form; new data may have it too. Other texts are not dates."""
+    data = rows(60, 2)
+    table(folder, "s.csv", rows(40, 1))
+    table(folder, "t.csv", data)
+    days = [f"2024-{k % 12 + 1:02}-{k % 28 + 1:02}" for k in range(60)]
+    for form in (lambda d: d, lambda d: d + "T10:30:00Z", lambda d: ".".join(reversed(d.split("-"))), lambda d: d.replace("-", "/") + " 7:05"):
+        write(folder, "dated.csv", "id,f1,f2,f3,f4,when,kind\n" + "".join(f"{i},{','.join(map(str, x))},{form(days[k])},{c}\n" for k, (i, x, c) in enumerate(data)))
+        assert "dated.csv: column when holds dates, such as '" in same_answers(folder, "dated.csv").err
+    d = ferry("inspect", folder + "/dated.csv", "--json", "--set", "label=kind")
+    assert parses(d.out)["columns"] == 4 and "left out" in d.err, d
+    ferry("fit", task(folder, "dated.csv"), "-m", "svm", "-o", folder + "/m.ferry")
+    new = [ferry("predict", folder + "/m.ferry", folder + "/" + name) for name in ("dated.csv", "t.csv")]
+    assert new[0].out == new[1].out and "dates" not in new[0].err, new
+    write(folder, "version.csv", "f1,of\n" + "".join(f"{k},1.2.{k % 3}\n" for k in range(20)))
+    assert parses(ferry("inspect", folder + "/version.csv", "--json").out)["columns"] == 4
+    write(folder, "only.csv", "id,from,to\n" + "".join(f"r{k},{d},{d}\n" for k, d in enumerate(days)))
+    assert "only.csv: no column is left for features" in ferry("inspect", folder + "/only.csv", code=2).err
+
+
+def test_label_in_one_of_several_views(folder):
+    """label: of a domain is a column of one of its views; the others need not have it. In none of them it is missed."""
+    data = rows(60, 2)
+    table(folder, "one.csv", data)
+    write(folder, "two.csv", "id,g1\n" + "".join(f"{i},{x[0]}\n" for i, x, _ in data))
+    text = ("task: t\ngoal: classify\ndomains:\n  - name: t\n    role: target\n    label: %s\n    labelled: 20\n    views:\n"
+            "      - {name: a, x: %s}\n      - {name: b, x: %s}\nmethods: [svm]\nevaluate: {repeats: 1}\n")
+    for files in (("one.csv", "two.csv"), ("two.csv", "one.csv")):
+        run(folder, write(folder, "v.yaml", text % ("kind", *files)))
+        assert len(read(folder, "out/predictions/svm.csv").splitlines()) == 61
+    refused("run", write(folder, "v.yaml", text % ("sort", "one.csv", "two.csv")), says="views: none of them has a column sort (label=)")
+    own = (text % ("none", "one.csv", "two.csv")).replace("x: two.csv", "x: two.csv, label: kind")
+    refused("run", write(folder, "v.yaml", own), says="two.csv: no column kind (label=)")
 
 
 def test_labels_of_other_forms(folder):

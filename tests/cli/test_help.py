@@ -7,7 +7,7 @@ import sys
 
 from harness import FERRY, TOP, Skip, can_preload, ferry, main, parses, read, write
 
-COMMANDS = ["run", "advise", "rerun", "explain", "table", "report", "fit", "predict", "select", "stream", "serve", "methods", "inspect", "convert", "gen", "demo", "fetch", "reproduce", "doctor", "help",
+COMMANDS = ["answer", "run", "advise", "rerun", "explain", "table", "report", "fit", "predict", "select", "stream", "serve", "methods", "inspect", "convert", "gen", "demo", "fetch", "reproduce", "doctor", "help",
             "version"]
 
 
@@ -196,7 +196,7 @@ def test_the_command_chooses_the_kernels(folder):
     for args in (["--version"], ["help"], ["demo", "--help"], ["demo", "--wrong"], ["methods"]):
         p, n = starts(folder, *args)
         assert n == 1, args
-    p, n = starts(folder, "demo", "--set", "repeats=1", "--set", "source=20", "--set", "bridge=20", "-q")
+    p, n = starts(folder, "demo", "bridge", "--set", "repeats=1", "--set", "source=20", "--set", "bridge=20", "-q")
     assert n == 2 and p.returncode == 0 and p.stderr == "" and "svm" in p.stdout, p
     # threads that spin take the cores of others: a second start, unless the user has said how they wait
     p, n = starts(folder, "doctor", OPENBLAS_CORETYPE="Prescott", OMP_WAIT_POLICY="active", OPENBLAS_THREAD_TIMEOUT="26")
@@ -207,7 +207,7 @@ def test_without_blas(folder):
     """Whatever computes says what is missing; the rest works."""
     can_preload()
     need = "computing needs the library OpenBLAS (Debian: libopenblas0): libopenblas.so.0 has no openblas_get_corename"
-    for args, code in ((["--version"], 0), (["methods"], 0), (["demo", "--set", "repeats=1"], 2), (["doctor"], 2)):
+    for args, code in ((["--version"], 0), (["methods"], 0), (["demo", "bridge", "--set", "repeats=1"], 2), (["doctor"], 2)):
         p, _ = starts(folder, *args, FERRY_TEST_NO_BLAS="1")
         assert p.returncode == code and (need in p.stderr) == (code != 0), (args, p)
 

@@ -33,7 +33,7 @@ def same_everywhere(folder, task, *more):
 
 
 def test_same_results(folder):
-    d = same_everywhere(folder, small_task(folder), "--guard")
+    d = same_everywhere(folder, small_task(folder))
     assert len([r for r in d["results"] if r.get("runs")]) > 5
 
 

@@ -127,7 +127,7 @@ def test_ratings(folder):
     """Ratings from a text, from arrays, and with most of what is made of them in files."""
     needs_disk()
     ferry("gen", "rate", "-o", folder + "/task", *(w for s in ("source=50", "target=1200", "repeats=1") for w in ("--set", s)))
-    text = read(folder, "task/task.yaml").replace("evaluate: {", "evaluate: {controls: none, ") + "methods: [bias, mf: {solver: als, rank: 4, sweeps: 2}]\n"
+    text = read(folder, "task/task.yaml").replace("evaluate: {", "evaluate: {controls: none, ") + "methods: [bias, mf-als: {rank: 4, sweeps: 2}]\n"
     write(folder, "task/csv.yaml", text)
     write(folder, "task/fdata.yaml", text.replace(".csv", ".fdata"))
     for name in ("source", "target"):

@@ -1,5 +1,6 @@
-"""The power goes while ferry stream works: a stand-in for the disk (disk.c) loses what was not synced, or keeps any part of
+"""The power goes while ferry stream or ferry serve works: a stand-in for the disk (disk.c) loses what was not synced, or keeps any part of
 it, names of files included. With --sync always and batch whatever was acknowledged is there and nothing is refused."""
+import http.client
 import json
 import os
 import random
@@ -8,7 +9,8 @@ import subprocess
 import sys
 
 from harness import FERRY, Skip, ferry, main
-from stream_lines import lines, model
+from serve_client import JSON, Server
+from stream_lines import FEATURES, lines, model
 
 N = 14
 ARGS = ["--set", "waiting=50", "--set", "snapshot=6"]
@@ -22,8 +24,8 @@ def content(path):
         return f.read()
 
 
-def run_until(cut, torn, root, disk, args, text):
-    """Run on the disk until event number `cut`; all that it said, and whether it got to its end."""
+def on_disk(cut, torn, root, disk):
+    """The environment of a program on the disk until event number `cut`."""
     shutil.rmtree(disk, ignore_errors=True)
     os.makedirs(disk)
     env = {**os.environ, "LD_PRELOAD": os.environ["FERRY_DISK"], "FERRY_TEST_ROOT": root, "FERRY_TEST_DISK": disk,
@@ -39,7 +41,12 @@ def run_until(cut, torn, root, disk, args, text):
                 os.link(f"{root}/{name}", f"{disk}/keep.{inode}")
                 shutil.copy(f"{root}/{name}", f"{disk}/inode.{inode}")
         open(disk + "/parent", "w").close()
-    p = subprocess.run([FERRY, *args], input=text, env=env, capture_output=True)
+    return env
+
+
+def run_until(cut, torn, root, disk, args, text):
+    """Run on the disk until event number `cut`; all that it said, and whether it got to its end."""
+    p = subprocess.run([FERRY, *args], input=text, env=on_disk(cut, torn, root, disk), capture_output=True)
     assert p.returncode in (0, -9), p
     return p.stdout, p.returncode == 0
 
@@ -134,6 +141,76 @@ def test_going_on(folder):
 
 def test_off(folder):
     cut_everywhere(folder, "off")
+
+
+def instance(i):
+    return {"id": i, "x": [round(random.Random(i).gauss(0, 1), 3) for _ in range(FEATURES)]}
+
+
+def serve_until_cut(s, models, known, waiting):
+    """Labels, an instance that waits, two new versions, one that goes again; true when it got to its end."""
+    def learn(names, late=False):
+        s.post("/learn", [{"id": i, "y": "a"} if late else {**instance(i), "y": "a"} for i in names])
+        known.extend(names)
+
+    def see(name):
+        s.post("/predict", [instance(name)])
+        waiting.append(name)
+
+    def version(n):
+        shutil.copy(models + "/m/1.ferry", models + "/m/.new")
+        os.rename(models + "/m/.new", f"{models}/m/{n}.ferry")
+        s.post("/admin/reload")
+
+    learn(["l1", "l2"])
+    see("w1")
+    learn(["l3"])
+    version(2)
+    learn(["l4"])
+    see("w2")
+    learn(["w1"], late=True)
+    version(3)
+    learn(["l5", "l6"])
+    os.remove(models + "/m/3.ferry")
+    s.post("/admin/reload")
+    learn(["l7"])
+
+
+def test_serve(folder, step=7):
+    """What was acknowledged is known and what waits still does, whatever the disk kept: also while versions change."""
+    if "FERRY_DISK" not in os.environ:
+        raise Skip("FERRY_DISK is not set (ctest sets it)")
+    rng = random.Random(8)
+    m, root, disk, models = model(folder), folder + "/state/m", folder + "/disk", folder + "/models"
+    args = ["--state", folder + "/state", "--replay", "--sync", "always", "--set", "poll=60", "--set", "snapshot=3"]
+    cut, done, cuts = 1, False, 0
+    while not done:
+        shutil.rmtree(folder + "/state", ignore_errors=True)
+        shutil.rmtree(models, ignore_errors=True)
+        os.makedirs(models + "/m")
+        shutil.copy(m, models + "/m/1.ferry")
+        known, waiting, s = [], [], None
+        try:
+            with Server(models, *args, env=on_disk(cut, rng.random() < 0.5, root, disk)) as s:
+                serve_until_cut(s, models, known, waiting)
+                done = True
+                s.stop()
+        except (AssertionError, ConnectionError, http.client.HTTPException):
+            assert s is None or s.p.wait() == -9, s.read_log()  # None: it was cut before it served
+        after_the_cut(rng, root, disk)
+        with Server(models, *args) as s:
+            said = s.post("/learn", [{**instance(i), "y": "a"} for i in known]).json
+            assert all(a.get("repeated") is True for a in said), f"cut {cut}: {said}"
+            late = [i for i in waiting if i not in known]
+            said = s.post("/learn", [{"id": i, "y": "a"} for i in late]).json
+            assert all(a.get("learned") == "a" or a.get("repeated") for a in said), f"cut {cut}: {said}"
+            names = [a["id"] for a in s.get("/admin/labels").lines]
+            assert len(set(names)) == len(names) and set(known) <= set(names), names
+            s.stop()
+        cut += rng.randint(1, 2 * step - 1)
+        cuts += 1
+    assert cuts > 20, cuts
+    print(f"# {cuts} cuts")
 
 
 def test_repair(folder):

@@ -1,7 +1,9 @@
 """ferry reproduce: the list, what it refuses, studies made up here (every form of a claim, broken files), real ones, and the page made
 of the committed results."""
+import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -318,6 +320,16 @@ def test_page(folder):
         now = known[study["study"]]
         assert not study["quick"], name
         assert study["protocol"] == now["protocol"], "%s: made with another protocol; run ferry reproduce %s again" % (name, study["study"])
+
+
+def test_modes_exist(folder):
+    """A study that speaks of a method's mode means one that there is."""
+    names = {m["name"] for m in json.loads(ferry("methods", "--json").out)}
+    modes = {"ferry"} | {n[len(m) + 1:] for n in names for m in names if n.startswith(m + "-")}  # mode: paper is NAME-paper
+    assert "paper" in modes, modes
+    for path in glob.glob(os.path.join(TOP, "repro", "studies", "*.yaml")) + [os.path.join(TOP, "docs", "reproduction.md")]:
+        told = set(re.findall(r"\bmode ([a-z-]+)", read(path))) - {"gains"}  # "what our own mode gains"
+        assert told <= modes, (path, told - modes)
 
 
 def test_studies_are_right(folder):

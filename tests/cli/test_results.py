@@ -21,13 +21,22 @@ def test_one_screen(folder):
     lines = r.out.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("method "))
     assert lines[head].endswith("verdict"), lines[head]
-    assert len(lines) <= 36 and max(map(len, lines[:-1])) <= 100, (len(lines), max(map(len, lines)))
-    assert lines[-1].startswith("Next: ferry "), lines[-1]
-    words = {m["verdict"]["verdict"] for m in results(folder + "/o").values() if m["verdict"]}
-    assert words and all(any(line.endswith(w) for line in lines) for w in words), (words, r.out)
-    # the same table again
-    again = ferry("table", folder + "/o").out
-    assert again.splitlines()[:head + 20] == lines[:head + 20]
+    # a command to copy is as long as its paths
+    [after] = [line for line in lines[:head] if line.startswith("  Next  ")]
+    wide = max(len(line) for line in lines[:-1] if line != after)
+    assert len(lines) <= 36 and wide <= 100, (len(lines), wide)
+    assert f" fit {task} -o model.ferry" in after and lines[-1] == f"Why: ferry explain {folder}/o.", (after, lines[-1])
+    mine, rows = results(folder + "/o"), lines[head + 1:lines.index("", head)]
+    words = {m["verdict"]["verdict"] for m in mine.values() if m["verdict"]}
+    assert len(rows) == 12 and words, rows
+    for row in rows:
+        verdict = mine[row.split()[0]]["verdict"]
+        assert not verdict or row.endswith("  " + verdict["verdict"]), (row, verdict)
+    # the same again, and the table of all
+    again = ferry("table", folder + "/o").out.splitlines()
+    assert [line for line in again if not line.startswith("  Next  ")] == [line for line in lines[:-1] if line != after]
+    everything = ferry("table", folder + "/o", "--all").out
+    assert all(f"\n{name} " in everything for name in mine) and all(w + "\n" in everything for w in words), everything
 
 
 def test_explain(folder):
@@ -106,11 +115,12 @@ def test_tables(folder):
     for row in rows:
         assert abs(float(row[2]) - mine[row[0]]["mean"]) < 1e-12, row
     text = ferry("table", folder + "/o", "--format", "markdown").out.splitlines()
-    assert text[0].startswith("| method | accuracy |") and len(text) == len(mine) + 2
+    assert text[0].startswith("| method | uses | accuracy |") and len(text) == len(mine) + 2
     assert len({line.count("|") for line in text}) == 1
+    assert ferry("table", folder + "/o", "--all", "--format", "markdown").out.splitlines() == text
     text = ferry("table", folder + "/o", "--format", "latex").out
-    assert text.startswith("\\begin{tabular}{lr") and text.count("\\\\\n") == len(mine) + 1 and "±" not in text
-    refused("table", folder + "/o", "--format", "word", says="expected csv, markdown or latex")
+    assert text.startswith("\\begin{tabular}{llr") and text.count("\\\\\n") == len(mine) + 1 and "±" not in text
+    refused("table", folder + "/o", "--format", "word", says="expected text, csv, markdown, latex or json")
 
 
 def test_save_and_import(folder):
@@ -198,7 +208,9 @@ def test_stream_is_explained(folder):
     assert read(old) != text and "(labels arriving: 1)" in ferry("explain", folder + "/o").out
     # of a rate of mistakes the smaller is the better
     unused = [m["verdict"] for m in results(folder + "/o").values() if m["verdict"] and m["verdict"]["verdict"] == "unused"]
-    assert unused and all(f"points {'better' if v['gain'] > 0 else 'worse'} than mpa" in v["sentence"] for v in unused), unused
+    best = {m["versus"]["baseline"] for m in parses(text)["results"] if m.get("versus")}
+    assert len(best) == 1, best
+    assert unused and all(f"points {'better' if v['gain'] > 0 else 'worse'} than {min(best)}" in v["sentence"] for v in unused), unused
 
 
 main(sys.modules[__name__])

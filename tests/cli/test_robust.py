@@ -207,7 +207,7 @@ def test_leftovers_of_killed_runs(folder):
         os.makedirs(name + "/inner")
     fd = os.open(held, os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_EX)
-    ferry("demo", "-q", "--set", "repeats=1", "--set", "source=20", "--set", "bridge=20", env={"TMPDIR": folder})
+    ferry("demo", "bridge", "-q", "--set", "repeats=1", "--set", "source=20", "--set", "bridge=20", env={"TMPDIR": folder})
     os.close(fd)
     assert sorted(n for n in os.listdir(folder) if n.startswith("ferry.")) == sorted(map(os.path.basename, (held, alive, mine)))
 

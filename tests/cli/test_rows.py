@@ -2,6 +2,7 @@
 of different row counts and a rank without rows. Skipped where there is no mpirun or where Ferry was built without MPI."""
 import os
 import random
+import re
 import shutil
 import sys
 
@@ -78,9 +79,9 @@ def test_ttl(folder):
     task, data = words(folder, (81, 130, 61))
     check(folder, task, data, "ttl", (2, 4))
     told = ferry("inspect", folder + "/r4.ferry").out
-    assert "settled     yes" in told and "leaks       15" in told, told
+    assert re.search(r"refined +yes", told) and re.search(r"leaks +15", told), told
     task, data = gen(folder, "bridge", labelled=7, target=101)
-    check(folder, task, data, "ttl", (3,), "--set", "settle=yes")
+    check(folder, task, data, "ttl", (3,), "--set", "refine=yes")
 
 
 def test_ttl_rank_without_rows(folder):
@@ -90,10 +91,11 @@ def test_ttl_rank_without_rows(folder):
 
 
 def test_factorisations(folder):
-    """Squares by tiles and the divergence; labels drawn by row."""
+    """Squares by tiles and the divergence; labels drawn by row. C=1: a regression that ends at a gradient of 1e-6 is as far from
+    its minimum as that, and a large C lets rounding decide where it ends."""
     task, data = words(folder, (45, 70, 31), 120)
     check(folder, task, data, "ttl", (4,), "--set", "mode=paper", "--set", "start=random", "--set", "iterations=30")
-    check(folder, task, data, "ttl", (2,), "--set", "mode=paper", "--set", "loss=kl", "--set", "weights=norm")
+    check(folder, task, data, "ttl", (2,), "--set", "mode=paper", "--set", "loss=kl", "--set", "weights=norm", "--set", "C=1")
     check(folder, task, data, "triplex", (4,), "--set", "iterations=30")
 
 
@@ -129,7 +131,8 @@ def test_coca(folder):
     """Views on one scale, one of them compressed since it has more features than rows; weights by agreement and by links."""
     task, data = views(folder, 121, noise=True)
     check(folder, task, data, "coca", (2, 4))
-    check(folder, task, data, "coca", (3,), "--set", "solver=operator", "--set", "balance=spectral")
+    check(folder, task, data, "coca", (3,), "--set", "balance=spectral")
+    check(folder, task, data, "coca-paper", (3,), "--set", "d=3")
     check(folder, task, data, "pca-joined", (4,))
     shutil.rmtree(folder + "/views")
     task, data = views(folder, 61, wide=90, labelled=0.8)
@@ -138,8 +141,11 @@ def test_coca(folder):
     assert "nearest" in ferry("inspect", "--json", folder + "/r4.ferry").out
     task = gen(folder, "embed", target=101)[0]  # a table and a graph
     check(folder, task, folder + "/embed/table.csv", "coca", (3,))
-    r = ranks(2, "fit", task, "-m", "coca", "-o", folder + "/m.ferry", "--set", "smooth=1")
-    assert r.code == 2 and r.err.count("ferry: ") == 1 and "coca: graphs alone, and smooth, join" in r.err, r
+    check(folder, task, [f"table={folder}/embed/table.csv", f"friends={folder}/embed/friends.csv"], "coca", (2,), "--set", "smooth=1")
+    alone = write(folder, "embed/alone.yaml", "task: alone\ngoal: embed\ndomains:\n  - {name: t, role: target, graphs: [{name: friends, edges: friends.csv}]}\n")
+    ferry("fit", alone, "-m", "coca", "-o", folder + "/one.ferry", "-q", "--threads", 1)
+    assert ranks(3, "fit", alone, "-m", "coca", "-o", folder + "/r3.ferry").code == 0
+    assert models_differ(folder + "/one.ferry", folder + "/r3.ferry")[0] < MOST
 
 
 def test_coca_rank_without_rows(folder):
@@ -163,9 +169,10 @@ def test_hemap(folder):
     """Classes and quantiles that tie the sets, the gate's folds, axes of few rows; a rank without rows of the target."""
     task, data = gen(folder, "bridge", labelled=7, target=101)
     check(folder, task, data, "hemap", (2, 4))
-    check(folder, task, data, "hemap", (3,), "--set", "gamma=1", "--set", "learner=logreg", "--set", "sampling=yes")
+    check(folder, task, data, "hemap", (3,), "--set", "gamma=1", "--set", "learner=logreg")
+    check(folder, task, data, "hemap", (3,), "--set", "gamma=0.5", "--set", "learner=svm", "--set", "self_training=2")
     r = ranks(2, "fit", task, "-m", "hemap", "-o", folder + "/m.ferry", "--set", "mode=paper")
-    assert r.code == 2 and r.err.count("ferry: ") == 1 and "hemap: mode=paper and pairs tie rows" in r.err, r
+    assert r.code == 2 and r.err.count("ferry: ") == 1 and "hemap-paper" in r.err, r
     shutil.rmtree(folder + "/bridge")
     task, data = gen(folder, "bridge", labelled=1, source=41, target=4, classes=2)
     write(folder, "bridge/target.csv", "".join(read(data).splitlines(True)[:4]))

@@ -10,7 +10,7 @@ import time
 from harness import FERRY, Skip, ferry, main, parses, read, tree, write
 from mpi import ENV, Machines, differ, finish, mpirun, pids, ranks, start
 
-FIT = ["-m", "mf", "--set", "solver=als", "--set", "tol=0", "-q", "--threads", 1]
+FIT = ["-m", "mf-als", "--set", "tol=0", "-q", "--threads", 1]
 
 
 def rate(folder):
@@ -126,8 +126,8 @@ def test_resumed(folder):
     """Fits that were finished when a rank died are not run again: their files are not written again, either."""
     mpirun()
     task, _ = rate(folder)
-    task = write(folder, "rate/long.yaml", read(task) + "methods: [bias, {mf: {solver: als, tol: 0, sweeps: 3000}}]\n")
-    words = ["run", task, "-q", "--threads", 1, "--set", "evaluate.controls=none", "--set", "evaluate.repeats=6"]
+    task = write(folder, "rate/long.yaml", read(task) + "methods: [bias, {mf-als: {tol: 0, sweeps: 3000}}]\n")
+    words = ["run", task, "-q", "--threads", 1, "--set", "evaluate.controls=none", "--set", "evaluate.repeats=6", "--no-answer"]
     out = folder + "/out"
 
     def cells():

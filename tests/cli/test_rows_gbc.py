@@ -49,10 +49,12 @@ def score(folder):
     return [found[m]["mean"] for m in ("log-loss", "brier", "rmse") if m in found]
 
 
-def check(folder, task, counts, *sets):
+def check(folder, task, counts, *sets, method="gbc"):
     """The model of a fit and its predictions in one process; what an evaluation says, where the ranks answer together."""
-    fit = ["fit", task, "-m", "gbc", *(w for s in sets for w in ("--set", s)), "-q", "--threads", 1]
-    run = ["run", task, "-q", "--threads", 1, *(w for s in sets for w in ("--set", "methods.gbc." + s))]
+    if method != "gbc":
+        write(folder, task[len(folder) + 1:], read(task).replace("methods: [gbc]", f"methods: [{method}]"))
+    fit = ["fit", task, "-m", method, *(w for s in sets for w in ("--set", s)), "-q", "--threads", 1]
+    run = ["run", task, "-q", "--threads", 1, *(w for s in sets for w in ("--set", f"methods.{method}." + s))]
     data = [f"{name[:-4]}={folder}/people/{name}" for name in sorted(os.listdir(folder + "/people")) if name[0] in "nwf" and name[:-4] in read(task)]
     ferry(*fit, "-o", folder + "/one.ferry")
     ferry(*run, "-o", folder + "/one")
@@ -66,7 +68,7 @@ def check(folder, task, counts, *sets):
         m, where = models_differ(folder + "/one.ferry", f"{folder}/r{n}.ferry")
         one, many = score(folder + "/one"), score(f"{folder}/r{n}")
         e = largest(zip(one, many), 1e-3)
-        print(f"    gbc {' '.join(sets)} on {n} ranks: predictions {p:.1e}, model {m:.1e}, evaluation {e:.1e}")
+        print(f"    {method} {' '.join(sets)} on {n} ranks: predictions {p:.1e}, model {m:.1e}, evaluation {e:.1e}")
         assert one and max(p, m, e) < MOST, (n, p, m, where, one, many)
 
 
@@ -112,38 +114,29 @@ domains:
     assert "near.x" in model_of(folder + "/r3.ferry")
 
 
-def test_what_cannot(folder):
-    """A sentence, and nothing else."""
-    mpirun()
-    r = finish(start(2, "fit", people(folder, 61), "-m", "gbc", "-o", folder + "/m.ferry", "--set", "learner=xgboost", "--engine", "mpi", "-q"))
-    assert r.code == 2 and r.err.count("gbc: learner=xgboost does not run with --engine mpi; learner=histogram does") == 1, r
-    assert not os.path.exists(folder + "/m.ferry")
-
-
 def test_terms_of_neighbours(folder):
     """Instances without labels have terms of their views and of their neighbours, which may be other ranks'."""
     mpirun()
     task = people(folder, 151)
-    check(folder, task, (2, 4), "lambda0=0.3", "lambda1=0.5", "combine=average", "trees=20")
-    check(folder, task, (3,), "lambda1=0.5", "combine=additive", "trees=20")
-    check(folder, task, (3,), "mode=paper", "trees=10")
-    check(folder, people(folder, 151, one=True), (3,), "lambda1=0.5", "trees=20")
+    check(folder, task, (3,), "combine=additive", "learner=tree", "trees=20")
+    check(folder, task, (2, 4), "lambda0=0.3", "lambda1=0.5", "trees=10", method="gbc-paper")
+    check(folder, people(folder, 151, one=True), (3,), "lambda1=0.5", "trees=10", method="gbc-paper")
 
 
 def test_histograms(folder):
     """Rows stay on their ranks, histograms are added up; few bins, and views with equal columns, where gains are equal."""
     mpirun()
-    check(folder, people(folder, 203), (2, 4), "learner=histogram")
-    check(folder, people(folder, 203, goal="regress"), (3,), "learner=histogram", "bins=7", "depth=5")
-    check(folder, people(folder, 151, classes=3), (3,), "learner=histogram", "lambda0=0.3", "lambda1=0.5", "combine=average", "trees=20")
-    check(folder, people(folder, 151, twice=True), (4,), "learner=histogram", "trees=30")
+    check(folder, people(folder, 203), (2, 4), "learner=tree", "bins=64")
+    check(folder, people(folder, 203, goal="regress"), (3,), "learner=tree", "bins=7", "depth=5")
+    check(folder, people(folder, 151, classes=3), (3,), "bins=64", "lambda0=0.3", "trees=10", method="gbc-paper")
+    check(folder, people(folder, 151, twice=True), (4,), "learner=tree", "bins=64", "trees=30")
 
 
 def test_rank_without_rows(folder):
     mpirun()
     task = people(folder, 5, labelled=4)
     check(folder, task, (6,), "learner=tree", "min_leaf=1")
-    check(folder, task, (6,), "learner=histogram", "min_leaf=1")
+    check(folder, task, (6,), "learner=tree", "bins=64", "min_leaf=1")
 
 
 main(sys.modules[__name__])

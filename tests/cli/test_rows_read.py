@@ -144,7 +144,7 @@ def test_ratings(folder):
             out.append("\n# a comment")
     good = "\n".join(out) + "\n"
     path = write(folder, "r.csv", good)
-    task(folder, "rate", "ratings: r.csv, labelled: 40000", "bias, {mf: {solver: als, rank: 3, sweeps: 3}}")
+    task(folder, "rate", "ratings: r.csv, labelled: 40000", "bias, {mf-als: {rank: 3, sweeps: 3}}")
     check(folder, path)
     write(folder, "r.csv", good + "u1;i1;many;0\n" + good.split("\n", 1)[1] + "u1;i1\n")
     refused(folder, f'r.csv:{lines_of(good) + 1}: expected a finite number as rating, found "many"')

@@ -1,8 +1,10 @@
 """run and demo: the table, results.json, predictions; seeds, threads and engines."""
 import os
+import re
+import subprocess
 import sys
 
-from harness import ferry, main, parses, predictions, read, refused, small_task, tree, write
+from harness import FERRY, csv_rows, data_sets, ferry, main, parses, predictions, read, refused, small_task, tree, write
 
 FAST = ["--set", "source=60", "--set", "bridge=60", "--set", "target=60", "--set", "repeats=3"]
 
@@ -24,8 +26,8 @@ def test_run(folder):
     names = [m["name"] for m in parses(read(folder, "results/bridge/results.json"))["results"]]
     assert {"svm", "majority"} <= set(names)
     for n in names:
-        assert n in r.out, (n, r)
-    assert "accuracy" in r.out
+        assert n in ferry("table", folder + "/results/bridge", "--all").out, n
+    assert "accuracy" in r.out and r.out.count("target only") + r.out.count(" transfer ") <= 12
     assert r.err.endswith("ferry: results.json, predictions and report.html are in results/bridge\n"), r.err
     assert "svm.csv" in os.listdir(folder + "/results/bridge/predictions")
 
@@ -42,7 +44,7 @@ def test_run_json_is_the_file(folder):
 
 
 def test_few_labels_leave_room_for_transfer(folder):
-    r = ferry("demo", "--json", "--set", "repeats=5")
+    r = ferry("demo", "bridge", "--json", "--set", "repeats=5")
     best = max(m["mean"] for m in parses(r.out)["results"] if m.get("runs") and m["method"] in ("svm", "logreg"))
     assert 0.5 < best < 0.85, best
 
@@ -52,6 +54,9 @@ def test_set_changes_the_task(folder):
     d = parses(ferry("run", task, "--json", "-q", "-o", folder + "/o", "--set", "evaluate.repeats=2").out)
     assert all(len(m["runs"]) == 2 for m in d["results"] if m.get("runs"))
     refused("run", task, "--set", "evaluate.repeat=2", says="repeats", cwd=folder)
+    write(folder, "mine.csv", "a,kind\n1,x\n2,y\n")
+    write(folder, "column.yaml", "task: t\ngoal: classify\ndomains: [{name: mine, role: target, x: mine.csv, y: kind}]\n")
+    refused("run", folder + "/column.yaml", says="domains[0].y: kind: no such file (y is a file; a column of x is said so: label: kind)")
     refused("run", task, "--set", "repeats=2", says="repeats", cwd=folder)
     refused("run", task, "--set", "domains.target.labelled=5000", says="5000", cwd=folder)
     assert not os.path.exists(folder + "/results")
@@ -71,7 +76,7 @@ def test_controls(folder):
         assert hemap["verdict"]["verdict"] in ("undecided", "unused", "weaker"), hemap
         assert all(m["verdict"] is None for m in d["results"] if m["kind"] == "baseline")
     refused("run", task, "--controls", "some", says="none | quick | full", cwd=folder)
-    assert " verdict\n" in ferry("demo", *FAST, "--controls=none").out
+    assert " verdict\n" in ferry("demo", "bridge", *FAST, "--controls=none").out
 
 
 def test_several(folder):
@@ -171,26 +176,62 @@ def test_no_method_fits(folder):
 
 
 def test_demo(folder):
-    r = ferry("demo", *FAST, cwd=folder, env={"TMPDIR": folder})
+    r = ferry("demo", "bridge", *FAST, cwd=folder, env={"TMPDIR": folder})
     assert "svm" in r.out and "accuracy" in r.out and "ferry gen bridge" in r.out and r.out.count("\n") < 40
     assert os.listdir(folder) == [], "the temporary folder is removed"
-    again = ferry("demo", "bridge", *FAST, "--json")
-    assert without_times(parses(again.out)) == without_times(parses(ferry("demo", *FAST, "--json").out))
+    one, two = [ferry("demo", "bridge", *FAST, "--json", cwd=folder) for _ in range(2)]
+    assert without_times(parses(one.out)) == without_times(parses(two.out))
+
+
+def test_first_demo(folder):
+    """Halves of digits: a picture, the table, and commands that work when they are pasted, also where ferry is not on PATH."""
+    r = ferry("demo", "--set", "repeats=2", "--set", "source=40", "--set", "bridge=40", cwd=folder)
+    assert "left.csv" in r.out and re.search(r"^[.:=+*#%@-]{8} {14}[.:=+*#%@-]{16} {6}[.:=+*#%@-]{8}$", r.out, re.M), r
+    assert not re.search(r"[ \t]$", r.out, re.M), "no blanks at the ends of lines"
+    kept = folder + "/ferry-demo"
+    assert {"task.yaml", "left.csv", "both.csv", "right.csv", "mine.csv", "results"} == set(os.listdir(kept))
+    assert "The report is ferry-demo/results/report.html" in r.out and os.path.exists(kept + "/results/report.html")
+    fit = re.search(r"^  Next     (.*)$", r.out, re.M).group(1)
+    p = subprocess.run(["sh", "-c", fit], cwd=folder, capture_output=True, text=True)
+    assert fit.startswith(FERRY + " fit ferry-demo/task.yaml ") and p.returncode == 0 and os.path.exists(folder + "/model.ferry"), (fit, p)
+    commands = re.findall(r"^Next: (.*)$", r.out, re.M)
+    assert len(commands) == 2 and all(line.startswith(FERRY + " ") for line in commands), commands
+    for line, more, code in zip(commands, ("", " --goal guess"), (0, 2)):  # the whole answer takes long: up to its last check
+        p = subprocess.run(["sh", "-c", line + more], cwd=folder, capture_output=True, text=True)
+        assert p.returncode == code and (p.stdout or "--goal guess: expected classify" in p.stderr), p
+    path = {"PATH": os.path.dirname(FERRY) + os.pathsep + os.environ["PATH"]}
+    p = subprocess.run(["ferry", "demo"], cwd=folder, env={**os.environ, **path}, capture_output=True, text=True)
+    assert "is run as it stands" in p.stderr and "Next: ferry explain ferry-demo/results\n" in p.stdout, p
+    refused("demo", "--set", "repeats=2", says="is there already", cwd=folder)
+
+
+def test_digits_are_those_of_the_file(folder):
+    """What is packed into the library is the file, cell by cell."""
+    whole = csv_rows(read(data_sets("optdigits"), "optdigits/optdigits.csv"))
+    ferry("gen", "digits", "-o", folder + "/d", "-q")
+    names, cells = whole[0], {r[0]: dict(zip(whole[0], r)) for r in whole[1:]}
+    seen = 0
+    for file, columns in (("left", 34), ("both", 65), ("right", 34)):
+        head, *rows = csv_rows(read(folder, f"d/{file}.csv"))
+        assert len(head) == columns and set(head) <= set(names)
+        assert all(cells[r[0]][n] == v for r in rows for n, v in zip(head, r))
+        seen += len(rows)
+    assert seen == len(cells) == 1797
 
 
 def test_demo_keeps(folder):
-    ferry("demo", *FAST, "--out", folder + "/kept")
+    ferry("demo", "bridge", *FAST, "--out", folder + "/kept")
     assert {"task.yaml", "target.csv", "results"} <= set(os.listdir(folder + "/kept"))
     d = parses(read(folder, "kept/results/results.json"))
     again = parses(ferry("run", folder + "/kept/task.yaml", "--json", "-o", folder + "/o").out)
     assert without_times(d) == without_times(again)
-    refused("demo", "--out", folder + "/kept", says="is there already")
+    refused("demo", "bridge", "--out", folder + "/kept", says="is there already")
     refused("demo", "nosuchthing", says="unknown generator", env={"TMPDIR": folder})
     assert sorted(os.listdir(folder)) == ["kept", "o"]
 
 
 def test_temporary_folder_cannot_be_made(folder):
-    r = ferry("demo", env={"TMPDIR": folder + "/absent"}, code=1)
+    r = ferry("demo", "bridge", env={"TMPDIR": folder + "/absent"}, code=1)
     assert r.err.count("\n") == 1 and "temporary folder" in r.err
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 
 import harness
+import hostile_serve
 import test_serve as short
 from harness import Skip
 from serve_client import JSON, LINES, ROW, Server, fit
@@ -145,6 +146,11 @@ def test_malformed_for_long(folder):
     if not FULL:
         raise Skip("400 of them are in cli.serve; 1e5 with FERRY_STRESS=full")
     short.test_malformed(folder, n=100_000)
+
+
+def test_hostile(folder):
+    """Attackers beside honest clients; scripts/nightly sends a million requests, to a build with sanitizers."""
+    print("# " + hostile_serve.attack(folder, 3000, 1))
 
 
 def test_kills_for_long(folder):

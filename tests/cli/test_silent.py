@@ -345,12 +345,12 @@ def test_nothing_hidden(folder):
                  "  - {name: t, role: target, x: part.csv, label: kind, labelled: 1.0}\nmethods: [svm, knn, majority]\n")
     r = run(folder, part)
     assert "all 30 labels are visible to the methods (labelled: 1.0), none is left to score" in r.err, r
-    assert "nothing is scored" in r.err and "takes" in r.out, r
+    assert "nothing is scored" in r.err and "  Use      " in r.out, r
     found = predictions(read(folder, "out/predictions/svm.csv"))
     right = sum(found[i] == c for i, _, c in data[30:])
     assert right > 20, right
     d = parses(read(folder, "out/results.json"))
-    assert d["guard"] and d["repeats"] == 1
+    assert d["answer"]["validated"] and d["repeats"] == 1
     table(folder, "s.csv", rows(40, 1))
     write(folder, "bare.csv", "\n".join(",".join([i, *map(str, x)]) for i, x, _ in [("id", ["f1", "f2", "f3", "f4"], "")] + data)
           + "\n")

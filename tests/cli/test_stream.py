@@ -325,4 +325,28 @@ def test_the_folder_stays_small(folder):
     assert "record 2000" in ferry("stream", m, "--state", s, stdin="").err
 
 
+def near(a, b):
+    """Equal, numbers to 1e-9."""
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(near(a[k], b[k]) for k in a)
+    return abs(a - b) < 1e-9 if isinstance(a, float) else a == b
+
+
+def test_models_of_02(folder):
+    """Models that 0.2 has saved go on as they did; those of a mode that is gone are refused in one sentence."""
+    old = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/streams_0.2")
+    with open(old + "/in.txt", encoding="utf-8") as f:
+        sent = f.read()
+    for name in ("mpa", "omtlmc", "hetomtl", "hetomtl-paper"):
+        r = ferry("stream", f"{old}/{name}.ferry", "--state", f"{folder}/{name}", "-q", "--sync", "off", "--set", "scores=yes",
+                  stdin=sent)
+        with open(f"{old}/{name}.txt", encoding="utf-8") as f:
+            said = [json.loads(line) for line in f]
+        assert len(answers(r)) == len(said) > 50, (name, r)
+        for a, b in zip(answers(r), said):
+            assert near(a, b), (name, a, b)
+    refused("stream", old + "/hetomtl-experts.ferry", "--state", folder + "/e",
+            says="is a model of method 'hetomtl-experts', which ferry ")
+
+
 main(sys.modules[__name__])

@@ -101,7 +101,7 @@ def test_interrupt_keeps_what_is_complete(folder):
 def test_interrupt_of_the_demo_leaves_no_folder(folder):
     tmp = os.path.join(folder, "tmp")
     os.mkdir(tmp)
-    p = start(["demo", "--set", "repeats=10000"], env=dict(os.environ, TMPDIR=tmp))
+    p = start(["demo", "bridge", "--set", "repeats=10000"], env=dict(os.environ, TMPDIR=tmp))
     wait_until_running(p)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=120)

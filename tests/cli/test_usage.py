@@ -48,7 +48,7 @@ def test_arguments(folder):
     refused("convert", "a", says="ferry convert IN OUT")
     refused("inspect", says="ferry inspect FILE...")
     refused("doctor", "please", says="unexpected argument please")
-    refused("fit", "task.yaml", "-o", "m", says="-m METHOD")
+    refused("fit", "task.yaml", "-o", "m", says="task.yaml: no such file")  # without -m what is recommended
     refused("fit", "task.yaml", "-m", "svm", says="-o MODEL")
     refused("methods", "smv", says="unknown method smv (did you mean svm?)")
     refused("methods", "thingamajig", says="ferry methods lists them")

@@ -68,6 +68,17 @@ def test_coca(folder):
     assert set(weights) == {"a", "b"} and abs(sum(weights.values()) - 1) < 1e-9
 
 
+def test_files_of_methods(folder):
+    """Files that options name lie beside the task file, wherever the command runs; one that is missing is named with its line."""
+    task = views_task(folder + "/task", VIEWS.replace("{d: 2}", "{d: 2, weights: qp, pairs: links.csv}", 1))
+    missing = refused("run", task, "-o", folder + "/out", cwd=folder, says=f"{task}:14: methods[0].coca.pairs: links.csv: no such file")
+    assert "out" not in os.listdir(folder), missing
+    write(folder, "task/links.csv", "".join(f"n{i},n{i + 2},1\nn{i},n{i + 1},-1\n" for i in range(0, 30, 3)))
+    r = ferry("run", task, "-o", folder + "/out", cwd=folder)
+    found = parses(read(folder, "out/results.json"))
+    assert {m["method"] for m in found["results"]} == {"coca", "pca-joined"} and not found["skipped"], r
+
+
 def test_views_without_common_ids(folder):
     task = views_task(folder, VIEWS.replace("x: b.csv", "x: other.csv"))
     r = ferry("run", task, "-o", folder + "/out", code=2)
@@ -120,9 +131,9 @@ domains:
   - {name: t, role: target, x: t.csv, id: id, label: class, labelled: 10}
 methods:
   - hemap
-  - hemap: {select: yes, risk: 0}
+  - hemap: {mode: paper, risk: 0}
     as: picky
-  - hemap: {mode: linear, select: no}
+  - hemap-paper: {sampling: no}
     as: thesis
   - logreg
 evaluate: {repeats: 2}
@@ -149,8 +160,7 @@ def test_too_risky_is_a_result(folder):
     # and what the thesis's modes rest on is said
     assert "row" in found["thesis"]["diagnostics"]["note"], found["thesis"]["diagnostics"]["note"]
     # the same for a single fit
-    r = ferry("fit", folder + "/task.yaml", "-m", "hemap", "--set", "select=yes", "--set", "risk=0", "-o",
-              folder + "/m.ferry")
+    r = ferry("fit", folder + "/task.yaml", "-m", "hemap-paper", "--set", "risk=0", "-o", folder + "/m.ferry")
     assert r.code == 0 and os.path.exists(folder + "/m.ferry")
 
 
@@ -162,7 +172,7 @@ def test_one_class_ties_nothing(folder):
 
 
 def test_more_dimensions_than_rank(folder):
-    text = STRANGERS.replace("  - hemap\n", "  - hemap: {k: 50}\n  - hemap: {mode: linear, k: 50}\n    as: wide\n")
+    text = STRANGERS.replace("  - hemap\n", "  - hemap: {k: 50}\n  - hemap: {mode: paper, k: 50}\n    as: wide\n")
     _, found = results(folder, strangers_task(folder, text=text))
     assert found["hemap k=50"]["diagnostics"]["dimensions"] <= 4
     assert found["wide"]["diagnostics"]["dimensions"] <= 10

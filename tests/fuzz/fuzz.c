@@ -13,7 +13,7 @@ ferry_ctx *fuzz_ctx(void)
     static ferry_ctx *ctx;
 
     if (!ctx &&
-        (ferry_ctx_new(&ctx) != FERRY_OK || ferry_ctx_set_threads(ctx, 1) != FERRY_OK))
+        (ferry_ctx_new(&ctx) != FERRY_OK || ferry_i_ctx_set_threads(ctx, 1) != FERRY_OK))
         abort();
     return ctx;
 }

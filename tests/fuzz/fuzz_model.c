@@ -45,8 +45,7 @@ static void predict(ferry_ctx *ctx, const ferry_model *m)
         const int64_t cols = m->views[i]->x->cols;
         const ferry_array x = {.rows = 2, .cols = cols, .ld = cols, .data = cells};
         if (cols > 0 && cols <= MOST)
-            fuzz_check(ctx,
-                       ferry_domain_add_dense(ctx, d, m->views[i]->name, &x, NULL, NULL));
+            fuzz_check(ctx, ferry_domain_add_dense(ctx, d, m->views[i]->name, &x, NULL, NULL, NULL));
     }
     if (m->goal == FERRY_RATE)
         fuzz_check(ctx, ferry_domain_set_ratings(ctx, d, 2, users, items, stars));

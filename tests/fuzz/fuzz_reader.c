@@ -119,7 +119,7 @@ static void read_members(ferry_ctx *ctx, const char *path, const ferry_data *lis
 /* A target whose format nobody knows would only ever see that refused. */
 static void must_be_known(void)
 {
-    for (int64_t i = 0; i < ferry_format_count(); i++)
+    for (int64_t i = 0; ferry_format_at(i); i++)
         if (strcmp(ferry_format_at(i)->name, FUZZ_FORMAT) == 0) return;
     abort();
 }

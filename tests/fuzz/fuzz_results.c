@@ -22,11 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     fuzz_put("run/run.json", bytes, n);
     fuzz_check(ctx, ferry_results_load(ctx, dir, &rs));
     if (rs) {
-        fuzz_check(ctx, ferry_results_table(ctx, rs, &text));
+        fuzz_check(ctx, ferry_results_table(ctx, rs, NULL, &text));
         ferry_string_free(text);
-        fuzz_check(ctx, ferry_results_json(ctx, rs, &text));
+        fuzz_check(ctx, ferry_results_table(ctx, rs, "json", &text));
         ferry_string_free(text);
-        for (int64_t i = 0; i < ferry_results_count(rs); i++)
+        for (int64_t i = 0; ferry_results_at(rs, i); i++)
             (void)ferry_result_metric_at(ferry_results_at(rs, i), 0);
         fuzz_check(ctx, ferry_report_write(ctx, 1, folders, page));
     }

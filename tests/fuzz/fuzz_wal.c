@@ -21,7 +21,7 @@ static const ferry_dict *small_model(ferry_ctx *ctx)
 
     if (dict) return dict;
     if (ferry_domain_new(ctx, "t", FERRY_TARGET, &d) ||
-        ferry_domain_add_dense(ctx, d, "x", &rows, NULL, NULL) ||
+        ferry_domain_add_dense(ctx, d, "x", &rows, NULL, NULL, NULL) ||
         ferry_domain_set_classes(ctx, d, 4, NULL, classes) ||
         ferry_task_new(ctx, "t", FERRY_CLASSIFY, &task) ||
         ferry_task_add_domain(ctx, task, d) ||
@@ -44,7 +44,15 @@ static void fix_checksums(uint8_t *bytes, int64_t n)
     h.check = XXH3_64bits(&h, offsetof(wal_header, check));
     memcpy(bytes, &h, sizeof h);
     uint64_t chain = h.nonce;
-    for (int64_t at = sizeof h; n - at >= (int64_t)sizeof r;) {
+    int64_t at = sizeof h;
+    if (h.version == 3 && n >= WAL_HEADER_MOST) {
+        wal_shared s;
+        memcpy(&s, bytes + at, sizeof s);
+        s.check = XXH3_64bits_withSeed(&s, offsetof(wal_shared, check), h.nonce);
+        memcpy(bytes + at, &s, sizeof s);
+        at = WAL_HEADER_MOST;
+    }
+    for (; n - at >= (int64_t)sizeof r;) {
         memcpy(&r, bytes + at, sizeof r);
         const int64_t all = (int64_t)sizeof r + r.size;
         if (all > n - at) return;
@@ -67,8 +75,8 @@ static void replay(ferry_ctx *ctx, const uint8_t *bytes, int64_t n)
 
     if (ferry_i_wal_scan(ctx, "log", bytes, n, &scan) != FERRY_OK) return;
     fuzz_check(ctx, ferry_i_model_unpack(ctx, "m", small_model(ctx), NULL, &m));
-    if (ferry_i_worker_open(ctx, "m", m, scan.model, &w) != FERRY_OK) abort();
-    w.seq = scan.after;
+    if (ferry_i_worker_open(ctx, "m", m, scan.base.model, &w) != FERRY_OK) abort();
+    w.seq = scan.base.after;
     scan.salvage = n % 2; /* a repair meets more of what a stranger wrote */
     while (ferry_i_wal_next(ctx, &scan, &r, &end) == FERRY_OK && !end) {
         ferry_outcome o;

@@ -38,8 +38,9 @@ enum { MOST_SEEDS = 512, MOST_JOBS = 256, MOST_BYTES = 1 << 16, HANG = 20 };
     X(fdata)                                                                               \
     X(mat)                                                                                 \
     X(mat73)                                                                               \
-    X(arff) X(linqs) X(ratings) X(edges) X(text) X(input) X(task) X(model) X(wal) X(lines) \
-        X(results)
+    X(arff)                                                                                \
+    X(linqs) X(ratings) X(edges) X(text) X(input) X(task) X(model) X(wal) X(lines) X(http) \
+        X(request) X(results)
 #define DECLARE(name) int fuzz_##name(const uint8_t *bytes, size_t n);
 TARGETS(DECLARE)
 typedef struct target {

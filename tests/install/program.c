@@ -25,7 +25,7 @@ int main(void)
 
     if (ferry_ctx_new(&ctx) != FERRY_OK) return 1;
     CHECK(ferry_domain_new(ctx, "points", FERRY_TARGET, &target));
-    CHECK(ferry_domain_add_dense(ctx, target, "x", &a, NULL, NULL));
+    CHECK(ferry_domain_add_dense(ctx, target, "x", &a, NULL, NULL, NULL));
     CHECK(ferry_domain_set_classes(ctx, target, 8, NULL, y));
     CHECK(ferry_task_new(ctx, "installed", FERRY_CLASSIFY, &task));
     CHECK(ferry_task_add_domain(ctx, task, target));

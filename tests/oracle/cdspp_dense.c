@@ -15,6 +15,44 @@ static double *plain(const ferry_matrix *x)
     return out;
 }
 
+/* x <- L^-1 x, or L^-T x. */
+static void solve(const ferry_small *l, bool turned, double *x)
+{
+    for (int64_t step = 0; step < l->rows; step++) {
+        const int64_t i = turned ? l->rows - 1 - step : step;
+        for (int64_t j = turned ? i + 1 : 0; j < (turned ? l->rows : i); j++)
+            x[i] -= (turned ? FERRY_AT(l, j, i) : FERRY_AT(l, i, j)) * x[j];
+        x[i] /= FERRY_AT(l, i, i);
+    }
+}
+
+/* A x = w B x, B positive definite; A <- X with X'BX = I, w ascending; B is destroyed.
+ * With B = L L': C = L^-1 A L^-T, C = Q diag(w) Q', X = L^-T Q. */
+static ferry_status eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, double *w)
+{
+    ferry_status st = FERRY_OK;
+    const int64_t n = a->rows;
+
+    FERRY_TRY(ferry_e(ctx)->chol(ctx, b));
+    for (int pass = 0; pass < 2; pass++) { /* L^-1 on the left of A, then of (L^-1 A)' */
+        for (int64_t j = 0; j < n; j++)
+            solve(b, false, a->data + j * n);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < i; j++) {
+                const double t = FERRY_AT(a, i, j);
+                FERRY_AT(a, i, j) = pass == 0 ? FERRY_AT(a, j, i) : t;
+                FERRY_AT(a, j, i) = t; /* the last rounding must not break symmetry */
+            }
+    }
+    FERRY_TRY(ferry_e(ctx)->eigh(ctx, a, w));
+    for (int64_t j = 0; j < n; j++) {
+        solve(b, true, a->data + j * n);
+        ferry_i_fix_sign(n, a->data + j * n, 1);
+    }
+done:
+    return st;
+}
+
 static int64_t count(int64_t n, const int32_t *y, int32_t k)
 {
     int64_t c = 0;
@@ -90,7 +128,7 @@ ferry_status oracle_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims, 
     for (int32_t k = 0; k < p->k; k++)
         out->shared +=
             count(p->s.x->rows, p->s.y, k) > 0 && count(p->t.x->rows, p->t.y, k) > 0;
-    FERRY_TRY(ferry_e(ctx)->eigh2(ctx, a, b, w));
+    FERRY_TRY(eigh2(ctx, a, b, w));
     while (out->rank < out->shared && out->rank < n &&
            w[n - 1 - out->rank] > 1e-10 * w[n - 1])
         out->rank++;
@@ -98,6 +136,6 @@ ferry_status oracle_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims, 
     FERRY_TRY(leading(ctx, a, w, ds, out));
 done:
     FERRY_FREE(xs, xt, w, a, b);
-    if (st != FERRY_OK) ferry_i_cdspp_clear(out);
+    if (st != FERRY_OK) plain_cdspp_clear(out);
     return st;
 }

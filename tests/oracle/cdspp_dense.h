@@ -5,7 +5,18 @@
 
 #include "learn/cdspp.h"
 
-/* Sets rank, lambda, ps and pt of *out, for ferry_i_cdspp_clear(). */
+/* As cdspp_spaces (learn/cdspp_spaces.h), on plain blocks: the library's solution (cdspp_plain.c). */
+typedef struct cdspp {
+    int64_t rank, shared;
+    double *lambda;
+    int32_t *cls;
+    ferry_block *ps, *pt, *q;
+    ferry_small *gs, *gt, *r;
+} cdspp;
+ferry_status plain_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims, cdspp *out);
+void plain_cdspp_clear(cdspp *c);
+
+/* Sets rank, lambda, ps and pt of *out, for plain_cdspp_clear(). */
 ferry_status oracle_cdspp(ferry_ctx *ctx, const cdspp_problem *p, int64_t dims, cdspp *out);
 
 #endif

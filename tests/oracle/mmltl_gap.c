@@ -4,30 +4,24 @@
 
 #include "oracle.h"
 
-ferry_status oracle_mmltl_gap(ferry_ctx *ctx, const ferry_mmltl *p, const ferry_block *u,
-                              const ferry_block *v, double *gap)
+double oracle_mmltl_gap(scope *s, const mmd_problem *p, block u, block v)
 {
-    ferry_status st = FERRY_OK;
-    ferry_block *e = NULL;
-    ferry_small *row = NULL;
-    const double delta2 = ferry_e(ctx)->dot(ctx, p->delta, p->delta);
+    const block e = block_copy(s, p->g);
+    double *along = NEW(s, double, e.k), delta2 = 0;
+
+    for (int64_t i = 0; i < e.n; i++)
+        delta2 += p->delta.at[i] * p->delta.at[i];
     /* A^-1/2 = g1^-1/2 (I - c delta delta'), c = (1 - (g1/a)^1/2) / |delta|^2 */
     const double a = p->g1 + p->mu * delta2;
     const double c = delta2 > 0 ? (1 - sqrt(p->g1 / a)) / delta2 : 0;
-
-    FERRY_TRY(ferry_i_block_new(ctx, p->g->rows, p->g->k, &e));
-    FERRY_TRY(ferry_i_small_new(ctx, p->g->k, 1, &row));
-    for (int64_t i = 0; i < e->rows; i++) /* G - U V' */
-        for (int64_t j = 0; j < e->k; j++) {
-            FERRY_ROW(e, i)[j] = FERRY_ROW(p->g, i)[j];
-            for (int64_t l = 0; l < u->k; l++)
-                FERRY_ROW(e, i)[j] -= FERRY_ROW(u, i)[l] * FERRY_ROW(v, j)[l];
+    for (int64_t i = 0; i < e.n; i++) /* G - U V' */
+        for (int64_t j = 0; j < e.k; j++) {
+            for (int64_t l = 0; l < u.k; l++)
+                ROW(e, i)[j] -= ROW(u, i)[l] * ROW(v, j)[l];
+            along[j] += p->delta.at[i] * ROW(e, i)[j];
         }
-    ferry_e(ctx)->gram(ctx, e, p->delta, row);
-    ferry_e(ctx)->bmul(ctx, -c, p->delta, row, true, 1, e);
-    FERRY_TRY(ferry_i_mmltl_sigma(ctx, e, gap));
-    *gap = *gap / sqrt(p->g1) - sqrt(p->g2);
-done:
-    FERRY_FREE(row, e);
-    return st;
+    for (int64_t i = 0; i < e.n; i++)
+        for (int64_t j = 0; j < e.k; j++)
+            ROW(e, i)[j] -= c * p->delta.at[i] * along[j];
+    return mmd_sigma(s, e) / sqrt(p->g1) - sqrt(p->g2);
 }

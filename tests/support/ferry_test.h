@@ -69,4 +69,8 @@ int64_t live_blocks(void);
 void each_allocation_fails(ferry_ctx *ctx, ferry_status (*body)(ferry_ctx *, void *),
                            void *arg);
 
+/* Whether a method can work on a task: FERRY_OK, or a sentence. Nothing is fitted. */
+ferry_status method_fits(ferry_ctx *ctx, const char *name, const ferry_task *task,
+                         const ferry_opts *opts);
+
 #endif

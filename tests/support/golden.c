@@ -23,6 +23,17 @@ json_t *golden(const char *name)
     return root;
 }
 
+json_t *own_golden(const char *name)
+{
+    char path[1024];
+    json_error_t error;
+
+    (void)snprintf(path, sizeof path, "tests/golden/%s", name);
+    json_t *root = json_load_file(path, 0, &error);
+    if (!root) fail_msg("%s:%d: %s", path, error.line, error.text);
+    return root;
+}
+
 json_t *golden_at(const json_t *object, const char *key)
 {
     json_t *value = json_object_get(object, key);

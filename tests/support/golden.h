@@ -10,6 +10,8 @@
 /* A file such as "mmltl/metrics.json" for json_decref(), or NULL after saying that it is
  * absent; fails when it is broken. */
 json_t *golden(const char *name);
+/* A file of tests/golden, for json_decref(); fails when it is absent or broken. */
+json_t *own_golden(const char *name);
 /* Member `key`; fails when it is absent. Borrowed. */
 json_t *golden_at(const json_t *object, const char *key);
 double golden_real(const json_t *object, const char *key);

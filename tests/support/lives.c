@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "task/task.h"
+
 /* ---- tasks ---- */
 
 static char folder[512];
@@ -67,7 +69,7 @@ const int64_t lives_n = FERRY_COUNT(lives_tasks);
 
 const char *lives_settings(const char *method)
 {
-    return strcmp(method, "coca") == 0 || strcmp(method, "pca-joined") == 0 ? "d=2"
+    return strncmp(method, "coca", 4) == 0 || strcmp(method, "pca-joined") == 0 ? "d=2"
            : strcmp(method, "predictions") == 0 ? "file=answers.csv"
                                                 : NULL;
 }
@@ -192,8 +194,7 @@ ferry_status method_life(ferry_ctx *ctx, const char *file, const char *method,
         FERRY_TRY(lives_gone(ctx, st, path));
         FERRY_TRY(ferry_model_load(ctx, path, method, &back));
     }
-    const ferry_domain *target =
-        ferry_task_domain_at(task, ferry_task_domain_count(task) - 1);
+    const ferry_domain *target = ferry_task_domain_at(task, task->n_domains - 1);
     FERRY_TRY(ferry_predict(ctx, back, target, &p));
     st = ferry_prediction_write(ctx, p, csv);
     FERRY_TRY(lives_gone(ctx, st, csv));

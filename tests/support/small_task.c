@@ -20,10 +20,10 @@ void small_view(ferry_ctx *ctx, ferry_domain *d, const char *name, int64_t n, in
         start[i + 1] = nnz;
     }
     if (sparse) {
-        const ferry_sparse s = {n, cols, start, index, value};
-        assert_ok(ctx, ferry_domain_add_sparse(ctx, d, name, &s, ids, features));
+        const ferry_sparse s = {n, cols, start, index, value, NULL};
+        assert_ok(ctx, ferry_domain_add_sparse(ctx, d, name, &s, ids, features, NULL));
     } else {
-        assert_ok(ctx, ferry_domain_add_dense(ctx, d, name, &a, ids, features));
+        assert_ok(ctx, ferry_domain_add_dense(ctx, d, name, &a, ids, features, NULL));
     }
     free(value);
     free(index);

@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "methods/method.h"
+#include "task/task.h"
+
 void t_ok(ferry_ctx *ctx, ferry_status st, const char *what, const char *file, int line)
 {
     if (st == FERRY_OK) return;
@@ -264,4 +267,19 @@ void each_allocation_fails(ferry_ctx *ctx, ferry_status (*body)(ferry_ctx *, voi
             fail();
         }
     }
+}
+
+ferry_status method_fits(ferry_ctx *ctx, const char *name, const ferry_task *task,
+                         const ferry_opts *opts)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_method *how = NULL;
+    ferry_opts *less = NULL;
+
+    FERRY_TRY(ferry_i_task_spelling(ctx, name, opts, &name, &less));
+    FERRY_TRY(ferry_i_method_get(ctx, name, &how));
+    FERRY_TRY(ferry_i_fits(ctx, task, how, less ? less : opts));
+done:
+    ferry_opts_free(less);
+    return st;
 }

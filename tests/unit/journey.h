@@ -17,9 +17,10 @@ typedef struct journey {
     double noise;    /* share of words from other classes */
     int64_t seen;    /* labelled documents of the target */
     uint64_t seed;
-    bool turned;  /* documents in the opposite order */
-    int64_t only; /* > 0: a journey without its domain of this number */
-    bool wrong;   /* intermediates have labels, all of them wrong */
+    bool turned;     /* documents in the opposite order */
+    int64_t only;    /* > 0: a journey without its domain of this number */
+    bool wrong;      /* intermediates have labels, all of them wrong */
+    const char *ids; /* what their ids begin with; NULL: d */
 } journey;
 
 static inline int64_t journey_class(const journey *j, int64_t i)
@@ -29,7 +30,8 @@ static inline int64_t journey_class(const journey *j, int64_t i)
 
 static inline const char *journey_id(const journey *j, int64_t i, char *buf)
 {
-    (void)snprintf(buf, 16, "d%d", (int)(j->turned ? j->n - 1 - i : i));
+    (void)snprintf(buf, 16, "%s%d", j->ids ? j->ids : "d",
+                   (int)(j->turned ? j->n - 1 - i : i));
     return buf;
 }
 

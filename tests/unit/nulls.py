@@ -10,11 +10,13 @@ import sys
 
 # Pointers that may be NULL, as the headers say; with a count of 0 all arrays may.
 OPTIONAL = {("*", "opts"), ("*", "sets"), ("ferry_fit", "info"), ("*", "ids"), ("*", "features"), ("*", "weight"),
-            ("ferry_task_add_method", "as"), ("ferry_model_load", "method"), ("ferry_model_from_memory", "method"),
-            ("ferry_domain_write", "view"), ("ferry_model_read_view", "view"),
+            ("*", "borrow"), ("*", "user"), ("ferry_task_add_method", "as"), ("ferry_model_load", "method"),
+            ("ferry_model_from_memory", "method"), ("ferry_domain_write", "view"), ("ferry_model_read_view", "view"),
             ("ferry_catalog_load", "path"), ("ferry_recommend", "users"), ("ferry_model_see", "score"),
-            ("ferry_model_see", "votes"), ("ferry_model_learn", "votes"), ("ferry_model_learn_rows", "cls"), ("ferry_domain_set_ratings", "values"),
-            ("*", "user"), ("ferry_results_explain", "method"), ("ferry_domain_add_data", "name")}
+            ("ferry_model_see", "votes"), ("ferry_model_learn", "votes"), ("ferry_model_learn_rows", "cls"),
+            ("ferry_domain_set_ratings", "values"), ("ferry_domain_add_data", "name"), ("ferry_evaluate", "folder"),
+            ("ferry_results_explain", "method"), ("ferry_results_table", "format"), ("ferry_summary_table", "format"),
+            ("ferry_selection_table", "format"), ("ferry_task_links", "format"), ("ferry_stream_feed", "bytes")}
 REQUIRED = {("ferry_opts_set", "opts")}
 SKIP = {"ferry_set_allocator", "ferry_stream_close"}  # process-wide; frees what it is given
 

@@ -30,8 +30,8 @@ static inline const char *make_model(ferry_ctx *ctx, const char *name, const cha
 
 static inline void remove_state(const char *name)
 {
-    static const char *const files[] = {"log",  "snapshot.ferry", "lock",
-                                        "head", "log.damaged",    "log.new"};
+    static const char *const files[] = {"log",  "snapshot.ferry", "lock",    "1.ferry",
+                                        "head", "log.damaged",    "log.new", "2.ferry"};
     char path[128];
 
     for (int64_t i = 0; i < FERRY_COUNT(files); i++) {
@@ -78,7 +78,7 @@ static inline const char *answers_to(ferry_ctx *ctx, ferry_stream *s, const char
         assert_ok(ctx, ferry_stream_feed(ctx, s, lines, n, &used));
         lines += used;
         n -= used;
-        assert_ok(ctx, ferry_stream_commit(ctx, s, &text, &got));
+        assert_ok(ctx, ferry_stream_commit(ctx, s, 1, &text, &got));
         strncat(all, text, (size_t)got);
     }
     return all;
@@ -99,7 +99,7 @@ static inline char *state_bytes(ferry_ctx *ctx, const ferry_stream *s, int64_t *
     const char *path = tmp_path("state.ferry");
 
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-    assert_ok(ctx, ferry_i_snapshot_pack(ctx, &s->worker, dict));
+    assert_ok(ctx, ferry_i_snapshot_pack(ctx, s->worker, dict));
     assert_ok(ctx, ferry_i_dict_save(ctx, dict, path));
     ferry_i_dict_free(dict);
     assert_int_equal(stat(path, &info), 0);

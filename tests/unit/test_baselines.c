@@ -2,10 +2,12 @@
 #include <stdio.h>
 
 #include "small_task.h"
+#include "model/model.h"
+#include "task/task.h"
 
 static const ferry_domain *target_of(const ferry_task *task)
 {
-    return ferry_task_domain_at(task, ferry_task_domain_count(task) - 1);
+    return ferry_task_domain_at(task, task->n_domains - 1);
 }
 
 static ferry_prediction *run(ferry_ctx *ctx, const ferry_task *task, const char *method,
@@ -42,7 +44,7 @@ static void expect_unfit(ferry_ctx *ctx, const ferry_task *task, const char *met
 
     assert_fails(ctx, ferry_fit(ctx, task, method, opts, &m, NULL), FERRY_ENEEDS, sentence);
     assert_null(m);
-    assert_fails(ctx, ferry_method_fits(ctx, method, task, opts), FERRY_ENEEDS, sentence);
+    assert_fails(ctx, method_fits(ctx, method, task, opts), FERRY_ENEEDS, sentence);
     ferry_opts_free(opts);
 }
 
@@ -66,7 +68,7 @@ static void test_auto_scale(void **state)
             small_classes(ctx, t, "abab");
             ferry_task *task = small_task(ctx, FERRY_CLASSIFY, NULL, t);
             ferry_model *m = fit_model(ctx, task, "svm", "");
-            assert_non_null(strstr(ferry_model_diagnostics(m),
+            assert_non_null(strstr(m->diagnostics,
                                    c ? "\"scale\":\"standard\"" : "\"scale\":\"words\""));
             ferry_model_free(m);
             ferry_task_free(task);
@@ -111,7 +113,7 @@ static void test_majority_auto_uses_the_source(void **state)
     task = small_task(ctx, FERRY_CLASSIFY, s, t);
     expect(ctx, task, "majority", "", "aa");
     m = fit_model(ctx, task, "majority", "");
-    assert_non_null(strstr(ferry_model_diagnostics(m), "\"train\":\"source\""));
+    assert_non_null(strstr(m->diagnostics, "\"train\":\"source\""));
     ferry_model_free(m);
     ferry_task_free(task);
 }
@@ -229,11 +231,11 @@ static void test_says_what_it_used(void **state)
     ferry_ctx_set_log(ctx, note, FERRY_INFO, text);
     m = fit_model(ctx, task, "svm", "C=3 train=both");
     assert_non_null(strstr(text, "svm: train=both, 8 labelled instances"));
-    assert_non_null(strstr(ferry_model_diagnostics(m), "\"train\":\"both\""));
-    assert_non_null(strstr(ferry_model_diagnostics(m), "\"instances\":8"));
-    assert_non_null(strstr(ferry_model_diagnostics(m), "\"features\":1"));
-    assert_non_null(strstr(ferry_model_diagnostics(m), "\"scale\":\"standard\""));
-    assert_non_null(strstr(ferry_model_diagnostics(m), "\"C\":3"));
+    assert_non_null(strstr(m->diagnostics, "\"train\":\"both\""));
+    assert_non_null(strstr(m->diagnostics, "\"instances\":8"));
+    assert_non_null(strstr(m->diagnostics, "\"features\":1"));
+    assert_non_null(strstr(m->diagnostics, "\"scale\":\"standard\""));
+    assert_non_null(strstr(m->diagnostics, "\"C\":3"));
     ferry_model_free(m);
     ferry_task_free(task);
 }
@@ -498,6 +500,72 @@ static void test_regress(void **state)
     ferry_task_free(task);
 }
 
+/* Asked at 0. Two votes each: those of b are nearer together; of sums that are equal a's first is nearer; of all that is
+ * equal b has one more example. Whatever the classes are called. */
+static void test_knn_ties(void **state)
+{
+    static const struct {
+        double x[7];
+        const char *cls, *want;
+    } ties[] = {{{1, 2, 3, 5, 90, 91, 0}, "abbaab?", "b"},
+                {{1, 2, 3, 4, 90, 91, 0}, "abbabb?", "a"},
+                {{1, -1, 2, -2, 90, 91, 0}, "ababbb?", "b"}};
+    ferry_ctx *ctx = *state;
+
+    for (int64_t i = 0; i < FERRY_COUNT(ties); i++)
+        for (int renamed = 0; renamed < 2; renamed++) {
+            char cls[8], want = ties[i].want[0];
+            for (int j = 0; j < 8; j++) /* "A" sorts before "a" */
+                cls[j] = (char)(renamed && ties[i].cls[j] == 'b' ? 'A' : ties[i].cls[j]);
+            ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 7, 1, ties[i].x);
+            small_classes(ctx, t, cls);
+            ferry_task *task = small_task(ctx, FERRY_CLASSIFY, NULL, t);
+            ferry_prediction *p = run(ctx, task, "knn", "k=4 scale=none");
+            assert_int_equal(letters(p)[6], renamed && want == 'b' ? 'A' : want);
+            assert_close(p->score[6 * 2], 0.5, 1e-15);
+            ferry_prediction_free(p);
+            ferry_task_free(task);
+        }
+}
+
+/* Names of classes in another order change no answer. */
+static void test_knn_renamed(void **state)
+{
+    enum { N = 130, SEEN = 60 };
+    ferry_ctx *ctx = *state;
+    double x[N * 2];
+    char cls[2][N + 1] = {{0}};
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 3, 0);
+    for (int i = 0; i < N; i++) {
+        const int c = (int)ferry_i_rng_below(&rng, 3);
+        x[2 * i] = c + 1.5 * ferry_i_rng_normal(&rng);
+        x[2 * i + 1] = ferry_i_rng_normal(&rng);
+        cls[0][i] = i < SEEN ? "abc"[c] : '?';
+        cls[1][i] = i < SEEN ? "cab"[c] : '?';
+    }
+    for (int k = 2; k <= 8; k++) {
+        char settings[32], first[N];
+        (void)snprintf(settings, sizeof settings, "k=%d", k);
+        for (int named = 0; named < 2; named++) {
+            ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, N, 2, x);
+            small_classes(ctx, t, cls[named]);
+            ferry_task *task = small_task(ctx, FERRY_CLASSIFY, NULL, t);
+            ferry_prediction *p = run(ctx, task, "knn", settings);
+            for (int i = 0; i < N; i++) {
+                const char letter = p->names[p->cls[i]][0];
+                if (named == 0)
+                    first[i] = letter;
+                else
+                    assert_int_equal(letter, "cab"[first[i] - 'a']);
+            }
+            ferry_prediction_free(p);
+            ferry_task_free(task);
+        }
+    }
+}
+
 /* Numbers far from 0: with a C that allows almost no weight, svm gives their mean, because
  * the constant term is not held small. */
 static void test_svm_of_large_numbers(void **state)
@@ -523,13 +591,14 @@ static void test_svm_of_large_numbers(void **state)
 static void test_multilabel(void **state)
 {
     ferry_ctx *ctx = *state;
-    const char *names[] = {"always", "large", "never"}, *ids[] = {"1", "2", "3", "4"};
+    const char *names[] = {"always", "large", "never"},
+               *ids[] = {"1", "2", "3", "4", "bare"};
     const double x[] = {-2, -1, 1, 2, -3, 3};
-    const uint8_t on[] = {1, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0};
+    const uint8_t on[] = {1, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0};
     ferry_domain *t = small_domain(ctx, "t", FERRY_TARGET, 6, 1, x);
     ferry_task *task = NULL;
 
-    assert_ok(ctx, ferry_domain_set_labelsets(ctx, t, 4, ids, 3, names, on));
+    assert_ok(ctx, ferry_domain_set_labelsets(ctx, t, 5, ids, 3, names, on));
     task = small_task(ctx, FERRY_MULTILABEL, NULL, t);
     for (int64_t m = 0; m < FERRY_COUNT(learners); m++) {
         ferry_prediction *p = run(ctx, task, learners[m], m == 3 ? "k=2" : "");
@@ -540,6 +609,8 @@ static void test_multilabel(void **state)
             for (int64_t c = 0; c < 3; c++)
                 assert_true(isfinite(p->score[3 * i + c]));
         }
+        assert_int_equal(p->n, 7); /* without features: the labels of more than half */
+        assert_memory_equal(p->set + 18, ((uint8_t[]){1, 0, 0}), 3);
         ferry_prediction_free(p);
     }
     ferry_task_free(task);
@@ -686,6 +757,8 @@ int main(void)
         TEST(test_class_without_instances),
         TEST(test_little_to_learn_from),
         TEST(test_order_of_rows),
+        TEST(test_knn_ties),
+        TEST(test_knn_renamed),
         TEST(test_duplicated_source),
     };
     return cmocka_run_group_tests_name("baselines", tests, NULL, NULL);

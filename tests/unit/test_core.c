@@ -42,8 +42,8 @@ static void test_streams_differ_by_use_and_repeat(void **state)
     assert_int_not_equal(x, ferry_i_rng_u64(&b));
     assert_int_not_equal(x, ferry_i_rng_u64(&c));
     assert_int_equal(x, ferry_i_rng_u64(&d));
-    ferry_ctx_set_seed(ctx, 2);
-    assert_int_equal(ferry_ctx_seed(ctx), 2);
+    ctx->seed = 2;
+    assert_int_equal(ctx->seed, 2);
     ferry_i_rng_for(ctx, &d, "split");
     assert_int_not_equal(x, ferry_i_rng_u64(&d));
 }
@@ -416,7 +416,7 @@ static void test_options_defaults_and_values(void **state)
     assert_ok(ctx, ferry_opts_set(ctx, opts, "mode", "all")); /* a choice no longer shown */
     assert_ok(ctx, parse_sample(ctx, opts, &o));
     assert_int_equal(o.mode, 3);
-    assert_int_equal(ferry_opts_count(opts), 5);
+    assert_int_equal(ferry_i_opts_count(opts), 5);
     assert_null(ferry_opts_get(opts, "none"));
     ferry_opts_free(opts);
     ferry_opts_free(NULL);
@@ -630,15 +630,53 @@ static void test_context_settings(void **state)
 {
     ferry_ctx *ctx = *state;
 
-    assert_true(ferry_ctx_threads(ctx) >= 1);
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 3));
-    assert_int_equal(ferry_ctx_threads(ctx), 3);
-    assert_fails(ctx, ferry_ctx_set_threads(ctx, -1), FERRY_EINVAL, "threads = -1");
-    assert_string_equal(ferry_ctx_engine(ctx), "host");
-    assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
-    assert_string_equal(ferry_ctx_engine(ctx), "ref");
-    assert_fails(ctx, ferry_ctx_set_engine(ctx, "gpu"), FERRY_EINVAL, "unknown engine gpu");
+    assert_true(atoi(ferry_ctx_get(ctx, "threads")) >= 1);
+    assert_ok(ctx, ferry_ctx_set(ctx, "threads", "3"));
+    assert_int_equal(ctx->threads, 3);
+    assert_string_equal(ferry_ctx_get(ctx, "engine"), "host");
+    assert_ok(ctx, ferry_ctx_set(ctx, "engine", "ref"));
+    assert_string_equal(ferry_ctx_get(ctx, "engine"), "ref");
+    assert_ok(ctx, ferry_ctx_set(ctx, "seed", "9007199254740992"));
+    assert_string_equal(ferry_ctx_get(ctx, "seed"), "9007199254740992");
+    assert_ok(ctx, ferry_ctx_set(ctx, "jobs", "2"));
+    assert_int_equal(ctx->jobs_asked, 2);
+    assert_ok(ctx, ferry_ctx_set(ctx, "max_input", "1.5K"));
+    assert_string_equal(ferry_ctx_get(ctx, "max_input"), "1536");
+    assert_ok(ctx, ferry_ctx_set(ctx, "memory", "7T"));
+    assert_int_equal(ctx->memory, 7LL << 40);
+    assert_ok(ctx, ferry_ctx_set(ctx, "memory", "0"));
+    assert_null(ferry_ctx_get(ctx, "thread"));
     ferry_ctx_free(NULL);
+}
+
+/* One sentence, and nothing changes. */
+static void test_wrong_settings(void **state)
+{
+    static const char *const wrong[][3] = {
+        {"engine", "gpu", "unknown engine gpu (host, ref, mpi)"},
+        {"threads", "-1", "threads -1: expected a whole number, 0 .. 1024"},
+        {"threads", "1025", "threads 1025: expected a whole number, 0 .. 1024"},
+        {"jobs", "", "jobs : expected a whole number, 0 .. 1024"},
+        {"seed", "9007199254740993",
+         "seed 9007199254740993: expected a whole number, 0 .. 9007199254740992"},
+        {"seed", "99999999999999999999", "expected a whole number"},
+        {"memory", "", "memory : expected a number of bytes, such as 500M or 2G"},
+        {"memory", "M", "expected a number of bytes"},
+        {"memory", "5Mb", "expected a number of bytes"},
+        {"max_input", "-2", "expected a number of bytes"},
+        {"max_input", "1e30", "expected a number of bytes"},
+        {"thread", "2", "unknown setting thread (did you mean threads?)"},
+        {"colour", "2",
+         "unknown setting colour (engine, threads, jobs, seed, memory, max_input)"},
+    };
+    ferry_ctx *ctx = *state;
+
+    for (int64_t i = 0; i < FERRY_COUNT(wrong); i++)
+        assert_fails(ctx, ferry_ctx_set(ctx, wrong[i][0], wrong[i][1]), FERRY_EINVAL,
+                     wrong[i][2]);
+    assert_fails(ctx, ferry_ctx_set(ctx, "seed", NULL), FERRY_EINVAL, "value is NULL");
+    assert_string_equal(ferry_ctx_get(ctx, "seed"), "1");
+    assert_string_equal(ferry_ctx_get(ctx, "engine"), "host");
 }
 
 /* ---- memory and files
@@ -853,6 +891,7 @@ int main(void)
         TEST(test_progress_answers),
         TEST(test_diagnostics),
         TEST(test_context_settings),
+        TEST(test_wrong_settings),
         TEST(test_memory_sizes),
         TEST(test_allocations_fail_cleanly),
         TEST(test_files_whole_or_not),

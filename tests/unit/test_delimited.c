@@ -442,7 +442,7 @@ static void test_large_file(void **state)
         ferry_i_text_addf(&t, "%d,%d.25,\"q%d\"\n%s", i, i, i % 3, i % 10 ? "" : "\n");
     const char *path = tmp_file("large.csv", t.s, t.len);
     for (int threads = 1; threads <= 3; threads++) {
-        assert_ok(ctx, ferry_ctx_set_threads(ctx, threads));
+        assert_ok(ctx, ferry_i_ctx_set_threads(ctx, threads));
         assert_ok(ctx, ferry_read(ctx, path, NULL, &d));
         assert_int_equal(d->x->rows, 100000);
         for (int64_t i = 0; i < 100000; i += 991) {
@@ -455,7 +455,7 @@ static void test_large_file(void **state)
     strstr(t.s, "\n88888,")[6] = ';';
     path = tmp_file("large.csv", t.s, t.len);
     for (int threads = 1; threads <= 3; threads++) {
-        assert_ok(ctx, ferry_ctx_set_threads(ctx, threads));
+        assert_ok(ctx, ferry_i_ctx_set_threads(ctx, threads));
         assert_fails(ctx, ferry_read(ctx, path, NULL, &d), FERRY_EDATA,
                      "large.csv:85556: expected 3 fields, found 2");
     }
@@ -476,7 +476,7 @@ static void test_large_quoted(void **state)
             ferry_i_text_add(&t, "a,b\n");
         ferry_i_text_addf(&t, "\",%d\n", i);
     }
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 4));
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 4));
     assert_ok(ctx, ferry_read(ctx, tmp_file("q.csv", t.s, t.len), NULL, &d));
     assert_int_equal(d->x->rows, 3000);
     assert_true(at(d, 2999, 0) == 2999);
@@ -678,7 +678,7 @@ static void test_no_memory(void **state)
         "1 2\n3 4\n",
     };
 
-    assert_ok(*state, ferry_ctx_set_threads(*state, 1));
+    assert_ok(*state, ferry_i_ctx_set_threads(*state, 1));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *paths[] = {tmp_file("mem.csv", texts[i], -1), tmp_path("mem-out.csv")};
         each_allocation_fails(*state, read_and_write, paths);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "model/dict.h"
+#include "state/dict.h"
 
 static const double reals[] = {1.5, -0.0, 5e-324, 1e308, -1.0 / 3, 42};
 static const int64_t ints[] = {INT64_MIN, -1, 0, INT64_MAX};

@@ -20,7 +20,7 @@ static ferry_status add_column(ferry_ctx *ctx, ferry_domain *d, const char *name
     static const double cells[] = {10, 20, 30, 40, 50};
     const ferry_array x = {rows, 1, 1, cells};
 
-    return ferry_domain_add_dense(ctx, d, name, &x, ids, NULL);
+    return ferry_domain_add_dense(ctx, d, name, &x, ids, NULL, NULL);
 }
 
 typedef struct heard {
@@ -55,7 +55,7 @@ static void check_views(const ferry_domain *d)
     for (int64_t v = 0; v < d->n_views; v++) {
         const ferry_view *view = d->views[v];
         int64_t covered = 0;
-        assert_int_equal(view->n_instances, ferry_domain_id_count(d));
+        assert_int_equal(view->n_instances, ferry_i_domain_id_count(d));
         for (int64_t i = 0; i < view->n_instances; i++) {
             if (view->row_of[i] < 0) continue;
             assert_int_equal(view->instance[view->row_of[i]], i);
@@ -64,8 +64,8 @@ static void check_views(const ferry_domain *d)
         assert_int_equal(covered, view->x->rows);
     }
     for (int64_t g = 0; g < d->n_graphs; g++)
-        assert_int_equal(d->graphs[g]->a->rows, ferry_domain_id_count(d));
-    if (d->labels) assert_int_equal(d->labels->n, ferry_domain_id_count(d));
+        assert_int_equal(d->graphs[g]->a->rows, ferry_i_domain_id_count(d));
+    if (d->labels) assert_int_equal(d->labels->n, ferry_i_domain_id_count(d));
 }
 
 /* ---- domains ---- */
@@ -82,10 +82,10 @@ static void test_new(void **state)
     assert_null(d);
     assert_ok(ctx, ferry_domain_new(ctx, "a", FERRY_TARGET, &d));
     assert_string_equal(ferry_domain_name(d), "a");
-    assert_int_equal(ferry_domain_role(d), FERRY_TARGET);
-    assert_int_equal(ferry_domain_id_count(d), 0);
-    assert_null(ferry_domain_id_at(d, 0));
-    assert_null(ferry_domain_id_at(d, -1));
+    assert_int_equal(d->role, FERRY_TARGET);
+    assert_int_equal(ferry_i_domain_id_count(d), 0);
+    assert_null(ferry_i_domain_id_at(d, 0));
+    assert_null(ferry_i_domain_id_at(d, -1));
     ferry_domain_free(d);
     ferry_domain_free(NULL);
 }
@@ -100,7 +100,7 @@ static void test_views_are_joined_by_id(void **state)
 
     assert_ok(ctx, add_column(ctx, d, "one", 3, first));
     assert_ok(ctx, add_column(ctx, d, "two", 3, second));
-    assert_int_equal(ferry_domain_id_count(d), 4);
+    assert_int_equal(ferry_i_domain_id_count(d), 4);
     check_views(d);
     const ferry_view *one = ferry_i_domain_view(d, "one"),
                      *two = ferry_i_domain_view(d, "two");
@@ -109,7 +109,7 @@ static void test_views_are_joined_by_id(void **state)
     assert_int_equal(two->row_of[instance(d, "b")], -1);
     assert_int_equal(two->row_of[instance(d, "a")], 2);
     assert_close(two->x->dense[two->row_of[instance(d, "c")]], 20, 0);
-    assert_string_equal(ferry_domain_id_at(d, 3), "d");
+    assert_string_equal(ferry_i_domain_id_at(d, 3), "d");
     ferry_domain_free(d);
 }
 
@@ -120,8 +120,8 @@ static void test_rows_without_ids_have_numbers(void **state)
 
     assert_ok(ctx, add_column(ctx, d, "one", 2, NULL));
     assert_ok(ctx, add_column(ctx, d, "two", 3, NULL));
-    assert_int_equal(ferry_domain_id_count(d), 3);
-    assert_string_equal(ferry_domain_id_at(d, 2), "3");
+    assert_int_equal(ferry_i_domain_id_count(d), 3);
+    assert_string_equal(ferry_i_domain_id_at(d, 2), "3");
     check_views(d);
     ferry_domain_free(d);
 }
@@ -137,7 +137,7 @@ static void test_views_that_do_not_meet(void **state)
     assert_ok(ctx, add_column(ctx, d, "one", 2, ab));
     assert_fails(ctx, add_column(ctx, d, "two", 2, NULL), FERRY_EDATA, "has no ids");
     assert_int_equal(d->n_views, 1);
-    assert_int_equal(ferry_domain_id_count(d), 2);
+    assert_int_equal(ferry_i_domain_id_count(d), 2);
     assert_int_equal(h.count, 0);
     assert_ok(ctx, add_column(ctx, d, "two", 2, cd)); /* allowed, but said */
     assert_int_equal(h.count, 1);
@@ -155,27 +155,27 @@ static void test_bad_views(void **state)
     const ferry_array bad = {2, 2, 1, cells}, inf = {2, 2, 2, cells}, nan = {2, 2, 2, gap};
     const int64_t start[] = {0, 1, 2};
     const int32_t index[] = {0, 1};
-    const ferry_sparse holes = {2, 2, start, index, gap};
+    const ferry_sparse holes = {2, 2, start, index, gap, NULL};
 
     assert_fails(ctx, add_column(ctx, d, "v", 3, twice), FERRY_EDATA,
                  "domain 'd', view 'v': ids: 'a' stands twice, at 1 and 3");
     assert_fails(ctx, add_column(ctx, d, "v", 2, with_null), FERRY_EINVAL, "id 2 is NULL");
     assert_fails(ctx, add_column(ctx, d, "", 2, NULL), FERRY_EINVAL, "needs a name");
-    assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", &bad, NULL, NULL), FERRY_EINVAL,
-                 "not an array");
-    assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", NULL, NULL, NULL), FERRY_EINVAL,
-                 "x is NULL");
-    assert_fails(ctx, ferry_domain_add_sparse(ctx, d, "v", NULL, NULL, NULL), FERRY_EINVAL,
-                 "x is NULL");
-    assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", &inf, NULL, NULL), FERRY_EDATA,
-                 "row 2, feature 1 is inf");
-    assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", &nan, NULL, names), FERRY_EDATA,
-                 "features: 'f' stands twice");
-    assert_int_not_equal(ferry_domain_add_sparse(ctx, d, "v", &holes, NULL, NULL),
+    assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", &bad, NULL, NULL, NULL),
+                 FERRY_EINVAL, "not an array");
+    assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", NULL, NULL, NULL, NULL),
+                 FERRY_EINVAL, "x is NULL");
+    assert_fails(ctx, ferry_domain_add_sparse(ctx, d, "v", NULL, NULL, NULL, NULL),
+                 FERRY_EINVAL, "x is NULL");
+    assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", &inf, NULL, NULL, NULL),
+                 FERRY_EDATA, "row 2, feature 1 is inf");
+    assert_fails(ctx, ferry_domain_add_dense(ctx, d, "v", &nan, NULL, names, NULL),
+                 FERRY_EDATA, "features: 'f' stands twice");
+    assert_int_not_equal(ferry_domain_add_sparse(ctx, d, "v", &holes, NULL, NULL, NULL),
                          FERRY_OK);
     assert_int_equal(d->n_views, 0);
-    assert_int_equal(ferry_domain_id_count(d), 0);
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "v", &nan, NULL, NULL));
+    assert_int_equal(ferry_i_domain_id_count(d), 0);
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "v", &nan, NULL, NULL, NULL));
     assert_true(d->views[0]->has_missing);
     assert_fails(ctx, add_column(ctx, d, "v", 2, NULL), FERRY_EINVAL, "'v' already");
     ferry_domain_free(d);
@@ -188,10 +188,10 @@ static void test_sparse_view_is_copied(void **state)
     int64_t start[] = {0, 1, 1, 3};
     int32_t index[] = {2, 0, 1};
     double value[] = {5, 6, 7};
-    const ferry_sparse x = {3, 3, start, index, value};
+    const ferry_sparse x = {3, 3, start, index, value, NULL};
     const char *const features[] = {"f", "g", "h"};
 
-    assert_ok(ctx, ferry_domain_add_sparse(ctx, d, "s", &x, NULL, features));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, d, "s", &x, NULL, features, NULL));
     memset(start, 9, sizeof start);
     memset(value, 9, sizeof value);
     const ferry_matrix *m = d->views[0]->x;
@@ -210,7 +210,7 @@ static void test_empty_view(void **state)
 
     assert_ok(ctx, add_column(ctx, d, "none", 0, NULL));
     assert_ok(ctx, add_column(ctx, d, "one", 1, NULL));
-    assert_int_equal(ferry_domain_id_count(d), 1);
+    assert_int_equal(ferry_i_domain_id_count(d), 1);
     check_views(d);
     ferry_domain_free(d);
 }
@@ -228,10 +228,10 @@ static void test_align(void **state)
     int32_t *map = NULL;
     int64_t shared = 0;
 
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "ab", &two, NULL, ab));
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "xba", &three, NULL, xba));
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "pqr", &three, NULL, pqr));
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "none", &three, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "ab", &two, NULL, ab, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "xba", &three, NULL, xba, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "pqr", &three, NULL, pqr, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "none", &three, NULL, NULL, NULL));
     assert_ok(ctx, ferry_i_view_align(ctx, d->views[0], d->views[1], &map, &shared));
     assert_int_equal(shared, 2);
     assert_int_equal(map[0], -1);
@@ -260,7 +260,7 @@ static void test_graph_defines_instances(void **state)
     const double w[] = {0.1, 0.2, 0.3, 4};
 
     assert_ok(ctx, ferry_domain_add_graph(ctx, d, "g", 4, from, to, w));
-    assert_int_equal(ferry_domain_id_count(d), 3);
+    assert_int_equal(ferry_i_domain_id_count(d), 3);
     const ferry_graph *g = d->graphs[0];
     assert_int_equal(g->a->nnz, 4);
     assert_true(edge(g, 0, 1) == 0.1 + 0.2 + 0.3); /* added up in the order given, ... */
@@ -290,7 +290,7 @@ static void test_graph_among_instances(void **state)
     assert_int_equal(h.count, 2); /* one for ids, one for self-loops */
     assert_non_null(strstr(h.last, "2 edges join an instance with itself"));
     assert_int_equal(d->graphs[0]->a->nnz, 2);
-    assert_int_equal(ferry_domain_id_count(d), 3);
+    assert_int_equal(ferry_i_domain_id_count(d), 3);
     assert_ok(ctx, add_column(ctx, d, "y", 2, more)); /* the graph grows along */
     check_views(d);
     assert_close(edge(d->graphs[0], 1, 0), 1, 0);
@@ -299,6 +299,62 @@ static void test_graph_among_instances(void **state)
     assert_ok(ctx, ferry_domain_add_graph(ctx, d, "empty", 0, NULL, NULL, NULL));
     assert_int_equal(d->graphs[1]->a->nnz, 0);
     ferry_domain_free(d);
+}
+
+/* Instances come in the order in which they were added, whatever edges say; one without edges is
+ * there; row numbers are no names. */
+static void test_instances(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_domain *d = domain_of(ctx, FERRY_TARGET), *e = domain_of(ctx, FERRY_TARGET);
+    const char *const ids[] = {"a", "b", "c", "d"}, *const again[] = {"d", "e"};
+    const char *const twice[] = {"x", "x"};
+    const char *const from[] = {"c", "d"}, *const to[] = {"a", "c"};
+    const char *const one[] = {"3"}, *const two[] = {"1"};
+
+    assert_ok(ctx, ferry_domain_add_instances(ctx, d, 4, ids));
+    assert_ok(ctx, ferry_domain_add_graph(ctx, d, "g", 2, from, to, NULL));
+    assert_int_equal(ferry_i_domain_id_count(d), 4);
+    for (int64_t i = 0; i < 4; i++)
+        assert_string_equal(ferry_i_domain_id_at(d, i), ids[i]);
+    assert_close(edge(d->graphs[0], 0, 2), 1, 0);
+    assert_ok(ctx,
+              ferry_domain_add_instances(ctx, d, 2, again)); /* the graph grows along */
+    assert_int_equal(ferry_i_domain_id_count(d), 5);
+    assert_int_equal(instance(d, "e"), 4);
+    assert_true(ferry_i_domain_named(d));
+    assert_fails(ctx, ferry_domain_add_instances(ctx, d, 2, NULL), FERRY_EDATA,
+                 "2 instances without ids cannot be joined with instances such as 'a'");
+    assert_fails(ctx, ferry_domain_add_instances(ctx, d, 2, twice), FERRY_EDATA, "'x'");
+    assert_fails(ctx, ferry_domain_add_instances(ctx, d, -1, NULL), FERRY_EINVAL, "-1");
+    assert_ok(ctx, ferry_domain_add_instances(ctx, e, 3, NULL));
+    assert_ok(ctx, ferry_domain_add_graph(ctx, e, "g", 1, one, two, NULL));
+    assert_close(edge(e->graphs[0], 0, 2), 1, 0);
+    assert_false(ferry_i_domain_named(e));
+    ferry_domain_free(d);
+    ferry_domain_free(e);
+}
+
+static ferry_status add_instances_once(ferry_ctx *ctx, void *data)
+{
+    ferry_status st = FERRY_OK;
+    ferry_domain *d = NULL;
+    const char *const *ids = data;
+
+    FERRY_TRY(ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
+    FERRY_TRY(ferry_domain_add_instances(ctx, d, 2, NULL));
+    FERRY_TRY(ferry_domain_add_graph(ctx, d, "g", 1, ids, ids + 1, NULL));
+    FERRY_TRY(ferry_domain_add_instances(ctx, d, 2, ids + 1));
+done:
+    ferry_domain_free(d);
+    return st;
+}
+
+static void test_instances_memory(void **state)
+{
+    const char *ids[] = {"1", "2", "more"};
+
+    each_allocation_fails(*state, add_instances_once, ids);
 }
 
 static void test_bad_graphs(void **state)
@@ -318,7 +374,7 @@ static void test_bad_graphs(void **state)
                  FERRY_EINVAL, "from is NULL");
     assert_fails(ctx, ferry_domain_add_graph(ctx, d, "", 0, NULL, NULL, NULL), FERRY_EINVAL,
                  "needs a name");
-    assert_int_equal(ferry_domain_id_count(d), 0);
+    assert_int_equal(ferry_i_domain_id_count(d), 0);
     ferry_domain_free(d);
 }
 
@@ -337,7 +393,7 @@ static void test_labels_by_id(void **state)
                  "none of the labels' ids ('x', ...)");
     ferry_ctx_set_log(ctx, listen, FERRY_WARN, &h);
     assert_ok(ctx, ferry_domain_set_classes(ctx, d, 3, who, what));
-    assert_int_equal(ferry_domain_id_count(d), 4); /* e has a label and no features */
+    assert_int_equal(ferry_i_domain_id_count(d), 4); /* e has a label and no features */
     assert_int_equal(h.count, 1);
     assert_non_null(
         strstr(h.last, "1 of 3 labels are for ids that it did not have (such as 'e')"));
@@ -369,7 +425,7 @@ static void test_labels_without_ids(void **state)
     ferry_domain_free(d);
     d = domain_of(ctx, FERRY_SOURCE);
     assert_ok(ctx, ferry_domain_set_numbers(ctx, d, 2, NULL, y)); /* no view at all */
-    assert_string_equal(ferry_domain_id_at(d, 1), "2");
+    assert_string_equal(ferry_i_domain_id_at(d, 1), "2");
     ferry_domain_free(d);
 }
 
@@ -663,11 +719,11 @@ static ferry_domain *hashed(ferry_ctx *ctx, double cell, const char *id, double 
     const ferry_array x = {2, 1, 1, cells};
     const int64_t start[] = {0, 1, 1};
     const int32_t index[] = {0};
-    const ferry_sparse s = {2, 1, start, index, cells};
+    const ferry_sparse s = {2, 1, start, index, cells, NULL};
     const char *const ids[] = {"a", id};
 
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &x, ids, NULL));
-    assert_ok(ctx, ferry_domain_add_sparse(ctx, d, "s", &s, ids, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &x, ids, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, d, "s", &s, ids, NULL, NULL));
     assert_ok(ctx, ferry_domain_add_graph(ctx, d, "g", 1, ids, ids + 1, &weight));
     assert_ok(ctx, ferry_domain_set_ratings(ctx, d, 1, ids, ids, &rating));
     return d;
@@ -775,10 +831,10 @@ static ferry_status build(ferry_ctx *ctx, void *arg)
     ferry_ratings *r = NULL;
 
     FERRY_TRY(ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
-    FERRY_TRY(ferry_domain_add_dense(ctx, d, "x", &x, ids, names));
+    FERRY_TRY(ferry_domain_add_dense(ctx, d, "x", &x, ids, names, NULL));
     FERRY_TRY(ferry_domain_set_classes(ctx, d, 2, ids, more));
     FERRY_TRY(ferry_domain_add_graph(ctx, d, "g", 1, ids, ids + 1, cells));
-    FERRY_TRY(ferry_domain_add_dense(ctx, d, "y", &x, more, names));
+    FERRY_TRY(ferry_domain_add_dense(ctx, d, "y", &x, more, names, NULL));
     FERRY_TRY(ferry_domain_add_data(ctx, d, "file", data));
     FERRY_TRY(ferry_domain_set_numbers(ctx, d, 2, ids, cells));
     FERRY_TRY(ferry_domain_set_labelsets(ctx, d, 2, ids, 1, names, on));
@@ -831,7 +887,7 @@ static void test_write(void **state)
 
     assert_ok(ctx, ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
     assert_fails(ctx, write_view(ctx, d), FERRY_EINVAL, "domain 'd' has 0 views: which?");
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "v", &a, ids, features));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "v", &a, ids, features, NULL));
     assert_ok(ctx, ferry_domain_set_classes(ctx, d, 2, ids, classes));
     assert_ok(ctx, write_view(ctx, d));
     text = slurp(tmp_path("written.csv"));
@@ -882,20 +938,17 @@ static void test_borrow(void **state)
     const int64_t start[] = {0, 1, 3};
     const int32_t start32[] = {0, 1, 3}, index[] = {1, 0, 2};
     const ferry_array dense = {2, 3, 3, cells};
-    const ferry_sparse sparse = {2, 3, start, index, value};
-    const ferry_sparse32 narrow = {2, 3, start32, index, value};
+    const ferry_sparse sparse = {2, 3, start, index, value, NULL};
+    const ferry_sparse narrow = {2, 3, NULL, index, value, start32};
     ferry_domain *copied = empty_domain(ctx), *lent = empty_domain(ctx), *kept = NULL;
     int released = 0;
 
-    assert_ok(ctx, ferry_domain_add_dense(ctx, copied, "a", &dense, NULL, NULL));
-    assert_ok(ctx, ferry_domain_add_sparse(ctx, copied, "b", &sparse, NULL, NULL));
-    assert_ok(ctx, ferry_domain_add_sparse(ctx, copied, "c", &sparse, NULL, NULL));
-    assert_ok(ctx, ferry_domain_borrow_dense(ctx, lent, "a", &dense, NULL, NULL,
-                                             count_release, &released));
-    assert_ok(ctx, ferry_domain_borrow_sparse(ctx, lent, "b", &sparse, NULL, NULL,
-                                              count_release, &released));
-    assert_ok(
-        ctx, ferry_domain_borrow_sparse32(ctx, lent, "c", &narrow, NULL, NULL, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, copied, "a", &dense, NULL, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, copied, "b", &sparse, NULL, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, copied, "c", &sparse, NULL, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, lent, "a", &dense, NULL, NULL, &(ferry_borrow){count_release, &released}));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, lent, "b", &sparse, NULL, NULL, &(ferry_borrow){count_release, &released}));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, lent, "c", &narrow, NULL, NULL, &(ferry_borrow){NULL, NULL}));
     assert_true(ferry_i_domain_hash(copied) == ferry_i_domain_hash(lent));
     assert_ptr_equal(lent->views[0]->x->dense, cells);
     assert_ptr_equal(lent->views[1]->x->value, value);
@@ -919,31 +972,29 @@ static void test_borrow_refused(void **state)
     int released = 0;
 
     assert_fails(ctx,
-                 ferry_domain_borrow_dense(ctx, d, "a", &(ferry_array){2, 2, 3, cells},
-                                           NULL, NULL, count_release, &released),
+                 ferry_domain_add_dense(ctx, d, "a", &(ferry_array){2, 2, 3, cells}, NULL, NULL, &(ferry_borrow){count_release, &released}),
                  FERRY_EINVAL, "without gaps");
     assert_fails(ctx,
-                 ferry_domain_borrow_dense(ctx, d, "a", &(ferry_array){2, 3, 3, cells},
-                                           NULL, NULL, count_release, &released),
+                 ferry_domain_add_dense(ctx, d, "a", &(ferry_array){2, 3, 3, cells}, NULL, NULL, &(ferry_borrow){count_release, &released}),
                  FERRY_EDATA, "row 2, feature 2");
-    assert_fails(ctx, ferry_domain_borrow_dense(ctx, d, "a", NULL, NULL, NULL, NULL, NULL),
-                 FERRY_EINVAL, "x is NULL");
-    assert_fails(ctx, ferry_domain_borrow_sparse(ctx, d, "a", NULL, NULL, NULL, NULL, NULL),
-                 FERRY_EINVAL, "x is NULL");
-    assert_fails(ctx,
-                 ferry_domain_borrow_sparse32(ctx, d, "a", NULL, NULL, NULL, NULL, NULL),
-                 FERRY_EINVAL, "x is NULL");
+    assert_fails(
+        ctx,
+        ferry_domain_add_dense(ctx, d, "a", NULL, NULL, NULL, &(ferry_borrow){NULL, NULL}),
+        FERRY_EINVAL, "x is NULL");
+    assert_fails(
+        ctx,
+        ferry_domain_add_sparse(ctx, d, "a", NULL, NULL, NULL, &(ferry_borrow){NULL, NULL}),
+        FERRY_EINVAL, "x is NULL");
+    assert_fails(
+        ctx,
+        ferry_domain_add_sparse(ctx, d, "a", NULL, NULL, NULL, &(ferry_borrow){NULL, NULL}),
+        FERRY_EINVAL, "x is NULL");
     for (int64_t i = 0; i < 3; i++)
         assert_fails(ctx,
-                     ferry_domain_borrow_sparse32(
-                         ctx, d, "a", &(ferry_sparse32){2, 3, starts[i], index, cells},
-                         NULL, NULL, count_release, &released),
+                     ferry_domain_add_sparse(ctx, d, "a", &(ferry_sparse){2, 3, NULL, index, cells, starts[i]}, NULL, NULL, &(ferry_borrow){count_release, &released}),
                      FERRY_EINVAL, "start[");
     assert_fails(ctx,
-                 ferry_domain_borrow_sparse32(
-                     ctx, d, "a",
-                     &(ferry_sparse32){1, 2, (const int32_t[]){0, 3}, index, cells}, NULL,
-                     NULL, count_release, &released),
+                 ferry_domain_add_sparse(ctx, d, "a", &(ferry_sparse){1, 2, NULL, index, cells, (const int32_t[]){0, 3}}, NULL, NULL, &(ferry_borrow){count_release, &released}),
                  FERRY_EINVAL, "feature index");
     assert_int_equal(released, 0);
     ferry_domain_free(d);
@@ -958,12 +1009,9 @@ static ferry_status borrow_once(ferry_ctx *ctx, void *arg)
     int *balance = arg, lent = 0;
 
     FERRY_TRY(ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
-    FERRY_TRY(ferry_domain_borrow_dense(ctx, d, "a", &(ferry_array){2, 2, 2, cells}, NULL,
-                                        NULL, count_release, balance));
+    FERRY_TRY(ferry_domain_add_dense(ctx, d, "a", &(ferry_array){2, 2, 2, cells}, NULL, NULL, &(ferry_borrow){count_release, balance}));
     lent++;
-    FERRY_TRY(ferry_domain_borrow_sparse32(ctx, d, "b",
-                                           &(ferry_sparse32){2, 2, start, index, cells},
-                                           NULL, NULL, count_release, balance));
+    FERRY_TRY(ferry_domain_add_sparse(ctx, d, "b", &(ferry_sparse){2, 2, NULL, index, cells, start}, NULL, NULL, &(ferry_borrow){count_release, balance}));
     lent++;
 done:
     ferry_domain_free(d);
@@ -995,6 +1043,8 @@ int main(void)
         TEST(test_align),
         TEST(test_graph_defines_instances),
         TEST(test_graph_among_instances),
+        TEST(test_instances),
+        TEST(test_instances_memory),
         TEST(test_bad_graphs),
         TEST(test_labels_by_id),
         TEST(test_labels_without_ids),

@@ -37,7 +37,7 @@ static ferry_domain *domain(ferry_ctx *ctx, ferry_role role, ferry_goal goal)
         on[i] = x[i] > 0;
     assert_ok(ctx,
               ferry_domain_new(ctx, role == FERRY_SOURCE ? "there" : "here", role, &d));
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &view, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &view, NULL, NULL, NULL));
     if (goal == FERRY_REGRESS)
         assert_ok(ctx, ferry_domain_set_numbers(ctx, d, N, NULL, number));
     else if (goal == FERRY_MULTILABEL)
@@ -88,16 +88,20 @@ typedef struct probe_options {
     int rule;
     int64_t break_at; /* the repeat (from 1) in which it breaks down */
     int64_t needs_at;
+    int64_t fails, answers; /* the status that fit or predict returns */
 } probe_options;
 
 static const ferry_opt probe_opts[] = {
     FERRY_OPT_YES_NO(probe_options, rule, "no", "know how the labels were made"),
     FERRY_OPT(probe_options, INT, break_at, 0, 0, 100, "repeat that breaks down"),
     FERRY_OPT(probe_options, INT, needs_at, 0, 0, 100, "repeat that does not fit"),
+    FERRY_OPT(probe_options, INT, fails, 0, -7, 0, "status of the fit"),
+    FERRY_OPT(probe_options, INT, answers, 0, -7, 0, "status of the answers"),
 };
 
 typedef struct probe {
     bool rule;
+    ferry_status answers;
     double mean;
     ferry_domain *seen;
 } probe;
@@ -139,8 +143,11 @@ static ferry_status probe_fit(ferry_ctx *ctx, const ferry_task *task, const void
                "probe: broke down");
     FERRY_NEED(ctx, (int64_t)ctx->repeat + 1 != o->needs_at, FERRY_ENEEDS,
                "probe needs better luck");
+    FERRY_NEED(ctx, o->fails == 0, (ferry_status)o->fails, "probe: fit %lld",
+               (long long)o->fails);
     FERRY_TRY(ferry_i_task_target(ctx, task, &target));
     p->rule = o->rule;
+    p->answers = (ferry_status)o->answers;
     p->seen = ferry_i_domain_ref((ferry_domain *)target);
     if (task->goal == FERRY_RATE) p->mean = mean_rating(target);
     for (int64_t i = 0; i < 3 && !finish; i++)
@@ -159,7 +166,7 @@ static ferry_status probe_predict(ferry_ctx *ctx, const void *state, const ferry
     const probe *me = state;
     const ferry_labels *l = me->seen->labels;
 
-    (void)ctx;
+    if (me->answers != FERRY_OK) return ferry_i_fail(ctx, me->answers, "probe: no answer");
     for (int64_t i = 0; i < p->n; i++) {
         const bool known = ferry_i_labels_has(l, i);
         const double *x = d->n_views > 0 ? d->views[0]->x->dense + i * D : NULL;
@@ -311,10 +318,10 @@ static void test_seed(void **state)
     a = run(ctx, task);
     set_evaluate(ctx, task, "repeats=4", "seed=7"); /* the task's seed goes first ... */
     b = run(ctx, task);
-    assert_int_equal(ferry_ctx_seed(ctx), 1); /* ... and leaves the context's alone */
+    assert_int_equal(ctx->seed, 1); /* ... and leaves the context's alone */
     assert_int_equal(b->run.seed, 7);
     set_evaluate(ctx, task, "repeats=4", "ties=worst");
-    ferry_ctx_set_seed(ctx, 7);
+    ctx->seed = 7;
     c = run(ctx, task);
     assert_memory_equal(b->result[0].metric, c->result[0].metric, 8 * sizeof(double));
     assert_memory_not_equal(a->scored[0], b->scored[0], N);
@@ -331,11 +338,11 @@ static void test_all_methods_when_none_is_named(void **state)
     ferry_results *rs = NULL;
     int64_t serving = 0;
 
-    for (int64_t i = 0; i < ferry_method_count(); i++)
+    for (int64_t i = 0; ferry_method_at(i); i++)
         serving += (ferry_method_at(i)->goals & FERRY_CLASSIFY) != 0 &&
                    !ferry_i_method_find(ferry_method_at(i)->name)->asked;
     set_evaluate(ctx, task, "repeats=1", "metrics=error, balanced-accuracy error");
-    assert_ok(ctx, ferry_evaluate(ctx, task, &rs));
+    assert_ok(ctx, ferry_evaluate(ctx, task, NULL, &rs));
     /* and svm, logreg, ridge and gbdt with the source's rows, alone and beside the target's */
     assert_int_equal(rs->n, serving + 8);
     assert_int_equal(rs->n_metrics, 2);
@@ -469,7 +476,7 @@ static void test_embed_without_classes(void **state)
         ferry_task *task = NULL;
         ferry_domain *d = NULL;
         assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
-        assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &view, NULL, NULL));
+        assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &view, NULL, NULL, NULL));
         if (classes) assert_ok(ctx, ferry_domain_set_classes(ctx, d, 4, NULL, y));
         assert_ok(ctx, ferry_task_new(ctx, "t", FERRY_EMBED, &task));
         assert_ok(ctx, ferry_task_add_domain(ctx, task, d));
@@ -498,7 +505,7 @@ static void test_class_never_seen(void **state)
 
     snprintf(spec, sizeof spec, "ids:%s", tmp_file("seen.txt", seen, -1));
     assert_ok(ctx, ferry_domain_new(ctx, "t", FERRY_TARGET, &d));
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &view, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &view, NULL, NULL, NULL));
     assert_ok(ctx, ferry_domain_set_classes(ctx, d, 5, NULL, y));
     assert_ok(ctx, ferry_domain_set_labelled(ctx, d, spec));
     assert_ok(ctx, ferry_task_new(ctx, "t", FERRY_CLASSIFY, &task));
@@ -562,8 +569,38 @@ static void test_nothing_could_run(void **state)
     task = task_of(ctx, FERRY_CLASSIFY, "none");
     set_evaluate(ctx, task, "repeats=1", "seed=1");
     add_method(ctx, task, "probe", NULL, "break_at=1");
-    fails_with(ctx, task, FERRY_ENUMERIC, "no method could run: probe: broke down");
+    fails_with(ctx, task, FERRY_ENEEDS, "no method could run: probe: broke down");
     ferry_task_free(task);
+}
+
+/* Whatever a fit or an answer fails with, the others go on; but not when memory ran out, somebody
+ * cancelled or the system cannot read. */
+static void test_no_method_ends_a_run(void **state)
+{
+    static const char *const how[] = {"fails", "answers"};
+    ferry_ctx *ctx = *state;
+
+    for (int stage = 0; stage < 2; stage++)
+        for (int code = FERRY_EINVAL; code >= FERRY_ENEEDS; code--) {
+            ferry_task *task = task_of(ctx, FERRY_CLASSIFY, "10");
+            ferry_results *rs = NULL;
+            char option[32];
+            (void)snprintf(option, sizeof option, "%s=%d", how[stage], code);
+            set_evaluate(ctx, task, "repeats=2", "guard=yes");
+            add_method(ctx, task, "svm", NULL, NULL);
+            add_method(ctx, task, "probe", "p", option);
+            const ferry_status st = ferry_i_evaluate(ctx, task, &probe_method, &rs);
+            if (code == FERRY_ENOMEM || code == FERRY_EIO || code == FERRY_ECANCELLED) {
+                assert_int_equal(st, code);
+            } else {
+                assert_int_equal(st, FERRY_OK);
+                assert_non_null(strstr(rs->result[1].pub.reason, "repeat 1 of 2: probe: "));
+                assert_null(rs->result[0].pub.reason);
+                assert_int_equal(rs->run.repeats, 2);
+            }
+            ferry_results_free(rs);
+            ferry_task_free(task);
+        }
 }
 
 static void test_bad_settings(void **state)
@@ -614,10 +651,10 @@ static void unscored(ferry_ctx *ctx, const ferry_task *task, const char *says)
 
     heard[0] = 0;
     ferry_ctx_set_log(ctx, hear, FERRY_WARN, NULL);
-    assert_ok(ctx, ferry_evaluate(ctx, task, &r));
+    assert_ok(ctx, ferry_evaluate(ctx, task, NULL, &r));
     assert_non_null(strstr(heard, says));
     assert_int_equal(ferry_results_info(r)->repeats, 1);
-    assert_int_equal(ferry_result_metric_count(ferry_results_at(r, 0)), 0);
+    assert_null(ferry_result_metric_at(ferry_results_at(r, 0), 0));
     ferry_results_free(r);
     ferry_ctx_set_log(ctx, NULL, FERRY_WARN, NULL);
 }
@@ -700,7 +737,7 @@ static ferry_task *two_methods(ferry_ctx *ctx)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY, "10");
 
-    assert_ok(ctx, ferry_ctx_set_jobs(ctx, 1)); /* calls are counted */
+    assert_ok(ctx, ferry_i_ctx_set_jobs(ctx, 1)); /* calls are counted */
     add_method(ctx, task, "svm", NULL, NULL);
     add_method(ctx, task, "probe", NULL, NULL);
     return task;
@@ -790,7 +827,7 @@ static void test_stop_with_jobs(void **state)
     ferry_task *task = two_methods(ctx);
     ferry_results *all = run(ctx, task);
 
-    assert_ok(ctx, ferry_ctx_set_jobs(ctx, 3));
+    assert_ok(ctx, ferry_i_ctx_set_jobs(ctx, 3));
     for (int64_t at = 1; at <= 12; at++) {
         watcher w = {.act_at = at, .answer = at % 2 ? FERRY_CANCEL : FERRY_FINISH};
         ferry_results *rs = NULL;
@@ -856,6 +893,7 @@ int main(void)
         TEST(test_class_never_seen),
         TEST(test_method_that_does_not_fit_is_listed),
         TEST(test_nothing_could_run),
+        TEST(test_no_method_ends_a_run),
         TEST(test_bad_settings),
         TEST(test_nothing_to_score),
         TEST(test_no_target),

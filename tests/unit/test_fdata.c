@@ -223,6 +223,19 @@ static void test_broken_headers(void **state)
              "labels.set", "U8", "[1,1]", "7", "8") "," TENSOR("labels.names", "U8", "[1]",
                                                                "0", "1") "}",
          "has 63, expected 0 or 1"},
+        {"{" TENSOR("x", "F64", "[1,3]", "0", "24") "," TENSOR(
+             "labels.number", "F64", "[1]", "0", "8") "," TENSOR("labels.text", "I32",
+                                                                 "[2]", "0", "8") "}",
+         "1 labels but 2 texts of them"},
+        {"{" TENSOR("x", "F64", "[1,3]", "0", "24") "," TENSOR(
+             "labels.number", "F64", "[1]", "0", "8") "," TENSOR("labels.text", "I32",
+                                                                 "[1]", "12", "16") "}",
+         "but there are 0 names"},
+        {"{" TENSOR("x", "F64", "[1,3]", "0", "24") "," TENSOR(
+             "labels.number", "F64", "[1]", "0",
+             "8") "," TENSOR("labels.text", "I32", "[1]", "0",
+                             "4") "," TENSOR("labels.names", "U8", "[1]", "0", "1") "}",
+         "but its text"},
         {"{\"__metadata__\":{\"ferry.data\":\"2\"}}", "has version 2 of the format"},
     };
     ferry_ctx *ctx = *state;
@@ -403,7 +416,7 @@ static void test_no_memory(void **state)
     static const char *const names[] = {"n.csv", "n.csv", "n.svm", "n.ratings"};
     ferry_ctx *ctx = *state;
 
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 1));
     for (int64_t k = 0; k < FERRY_COUNT(texts); k++) {
         const char *in = tmp_file(names[k], texts[k], -1);
         const char *paths[] = {in, tmp_path("n.fdata")};

@@ -53,14 +53,14 @@ static void test_own_catalog(void **state)
     ferry_catalog *c = NULL;
 
     assert_ok(ctx, ferry_catalog_load(ctx, NULL, &c));
-    assert_true(ferry_catalog_count(c) >= 15);
-    for (int64_t i = 0; i < ferry_catalog_count(c); i++) {
+    assert_non_null(ferry_catalog_at(c, 14));
+    for (int64_t i = 0; ferry_catalog_at(c, i); i++) {
         const ferry_dataset *d = ferry_catalog_at(c, i);
         assert_true(d->files > 0 && d->summary[0] && d->terms[0]);
         if (i > 0) assert_true(strcmp(ferry_catalog_at(c, i - 1)->name, d->name) < 0);
     }
     assert_null(ferry_catalog_at(c, -1));
-    assert_null(ferry_catalog_at(c, ferry_catalog_count(c)));
+    assert_null(ferry_catalog_at(c, 1000));
     ferry_catalog_free(c);
 }
 

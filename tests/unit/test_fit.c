@@ -171,7 +171,7 @@ static void add_view(ferry_ctx *ctx, ferry_domain *d, const char *name, int64_t 
 {
     const ferry_array x = {.rows = rows, .cols = cols, .ld = cols, .data = cells};
 
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, name, &x, NULL, features));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, name, &x, NULL, features, NULL));
 }
 
 static void add_classes(ferry_ctx *ctx, ferry_domain *d)
@@ -229,17 +229,17 @@ static void test_report_and_diagnostics(void **state)
     assert_true(rep.seconds >= 0);
     assert_true(seen.fits_called);
     assert_string_equal(seen.word, "hello");
-    assert_string_equal(ferry_model_diagnostics(model),
+    assert_string_equal(model->diagnostics,
                         "{\"word\":\"hello\",\"objective\":[10.0,5.0]}");
-    assert_int_equal(ferry_model_diagnostic_count(model), 2);
+    assert_int_equal(model->n_list, 2);
     assert_string_equal(ferry_model_diagnostic_at(model, 0)->texts[0], "hello");
     assert_string_equal(ferry_model_diagnostic_at(model, 1)->name, "objective");
     assert_close(ferry_model_diagnostic_at(model, 1)->numbers[1], 5, 0);
     assert_null(ferry_model_diagnostic_at(model, 2));
     assert_null(ferry_model_diagnostic_at(model, -1));
-    assert_string_equal(ferry_model_method(model), "toy");
-    assert_int_equal(ferry_model_goal(model), FERRY_CLASSIFY);
-    assert_int_equal(ferry_model_view_count(model), 1);
+    assert_string_equal(model->method->name, "toy");
+    assert_int_equal(model->goal, FERRY_CLASSIFY);
+    assert_int_equal(model->n_views, 1);
     assert_string_equal(ferry_model_view_at(model, 0), "x");
     assert_null(ferry_model_view_at(model, 1));
     assert_null(ferry_model_view_at(model, -1));
@@ -403,10 +403,9 @@ static void test_bad_arguments(void **state)
     assert_fails(ctx, ferry_fit(ctx, task, "majorty", NULL, &model, NULL), FERRY_EINVAL,
                  "majority");
     assert_null(model);
-    assert_fails(ctx, ferry_method_fits(ctx, "majorty", task, NULL), FERRY_EINVAL,
-                 "majority");
-    assert_ok(ctx, ferry_method_fits(ctx, "majority", task, NULL));
-    assert_fails(ctx, ferry_method_fits(ctx, "majority", task, odd), FERRY_EINVAL, "round");
+    assert_fails(ctx, method_fits(ctx, "majorty", task, NULL), FERRY_EINVAL, "majority");
+    assert_ok(ctx, method_fits(ctx, "majority", task, NULL));
+    assert_fails(ctx, method_fits(ctx, "majority", task, odd), FERRY_EINVAL, "round");
     ferry_opts_free(high);
     ferry_opts_free(odd);
     ferry_task_free(task);
@@ -490,7 +489,7 @@ static void test_columns_by_number(void **state)
     assert_null(p);
     ferry_domain_free(d);
     d = domain(ctx, "narrow", FERRY_TARGET);
-    assert_ok(ctx, ferry_domain_add_sparse(ctx, d, "x", &x, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, d, "x", &x, NULL, NULL, NULL));
     ferry_prediction_free(predicted(ctx, model, d));
     assert_int_equal(seen.cols[0], 3);
     assert_close(seen.cell[0][0][1], 7, 0);
@@ -501,7 +500,7 @@ static void test_columns_by_number(void **state)
     x.cols = 5;
     x.index = wide;
     d = domain(ctx, "wide", FERRY_TARGET);
-    assert_ok(ctx, ferry_domain_add_sparse(ctx, d, "x", &x, NULL, NULL));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, d, "x", &x, NULL, NULL, NULL));
     ferry_prediction_free(predicted(ctx, model, d));
     assert_int_equal(seen.cols[0], 3);
     assert_close(seen.cell[0][0][0], 0, 0);

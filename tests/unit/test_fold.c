@@ -1,7 +1,7 @@
 /* Models of ratings: users and items that come later, and the best items of a user. */
 #include "ferry_test.h"
-#include "methods/method.h"
-#include "methods/shared/ratings.h"
+#include "learn/ratings.h"
+#include "methods/frame.h"
 #include "small_task.h"
 
 /* 30 users x 24 items; about half of the pairs are rated, by two tastes and two kinds. */
@@ -85,8 +85,7 @@ static const struct {
     {"rating-mean", "by=item", 1e-12},
     {"rating-mean", "", 1e-12},
     {"bias", "sweeps=200", 1e-12},
-    {"mf", "solver=als rank=2 lambda=1 sweeps=2000 tol=0", 1e-3},
-    {"mindtl", "mode=soft k=2 l=2 iters=500 copies=2 restarts=5", 1e-3},
+    {"mf-als", "rank=2 lambda=1 sweeps=2000 tol=0", 1e-3},
     {"mindtl", "mode=paper k=4 l=3 iters=100", 1e-12},
     {"cbt", "k=4 l=3 iters=100", 1e-12},
 };
@@ -146,21 +145,23 @@ static void test_row_order(void **state)
     ferry_task *other = small_task(ctx, FERRY_RATE, shuffled_films(ctx, FERRY_SOURCE),
                                    shuffled_films(ctx, FERRY_TARGET));
     static const char *const more[][2] = {
-        {"mf", "solver=sgd rank=3"},
+        {"mf", "rank=3"},
         {"talmud", "k=4 l=3"},
-        {"random-codebook", "k=2 l=2"},
+        {"random-codebook", ""},
         {"shuffled-codebook", "k=2 l=2 mode=paper"},
         {"additive-grid", "k=3 l=3"},
         {"mindtl", "mode=paper extract=onmtf k=2 l=2"},
-        {"mindtl", "mode=soft order=nearest use=1"},
+        {"mindtl", "use=1"},
+        {"stack", ""},
+        {"mindtl-paper", "order=nearest use=1"},
     };
     const size_t count = sizeof all / sizeof *all, n = count + sizeof more / sizeof *more;
 
     for (size_t k = 0; k < n; k++) {
-        const char *method = k < count ? all[k].method : more[k - count][0];
+        const char *name = k < count ? all[k].method : more[k - count][0];
         const char *settings = k < count ? all[k].settings : more[k - count][1];
-        ferry_model *a = fit_model(ctx, task, method, settings);
-        ferry_model *b = fit_model(ctx, other, method, settings);
+        ferry_model *a = fit_model(ctx, task, name, settings);
+        ferry_model *b = fit_model(ctx, other, name, settings);
         ferry_model *fa = fold(ctx, a, films(ctx, FERRY_TARGET, 4, 7, true));
         ferry_model *fb = fold(ctx, b, films(ctx, FERRY_TARGET, 4, 7, true));
         for (int i = 0; i < I; i++) {
@@ -210,6 +211,11 @@ static void test_helps(void **state)
     ferry_task_free(task);
 }
 
+static const catalogue *rated_in(const ferry_model *m)
+{
+    return ((const fitted *)m->state)->rated;
+}
+
 /* A user who rated only what is new stays a stranger; pairs without a value add nobody. */
 static void test_strangers(void **state)
 {
@@ -219,13 +225,11 @@ static void test_strangers(void **state)
     const int u[] = {500, 501, 1, 2}, i[] = {600, 3, 601, 5};
     const double v[] = {5, NAN, NAN, 4};
     ferry_domain *d = small_domain(ctx, "new", FERRY_TARGET, 0, 0, NULL);
-    const rating_model *state_of = NULL;
 
     small_ratings(ctx, d, 4, u, i, v);
     more = fold(ctx, m, d);
-    state_of = more->state;
-    assert_int_equal(ferry_i_ids_count(state_of->users), U + 1);
-    assert_int_equal(ferry_i_ids_count(state_of->items), I + 1);
+    assert_int_equal(ferry_i_ids_count(rated_in(more)->users), U + 1);
+    assert_int_equal(ferry_i_ids_count(rated_in(more)->items), I + 1);
     assert_close(of(ctx, more, 500, 3), of(ctx, m, 500, 3), 1e-12);
     assert_close(of(ctx, more, 501, 3), of(ctx, m, 501, 3), 0);
     assert_close(of(ctx, more, 2, 5), of(ctx, m, 2, 5), 0);  /* both were there */
@@ -286,7 +290,7 @@ static void test_top(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = make_task(ctx);
-    ferry_model *m = fit_model(ctx, task, "mf", "solver=als rank=3 lambda=1");
+    ferry_model *m = fit_model(ctx, task, "mf-als", "rank=3 lambda=1");
     const char *users[] = {"u3", "nobody", "u8"};
 
     for (int with = 0; with < 2; with++) {
@@ -329,8 +333,7 @@ static void test_top_all(void **state)
     assert_ok(ctx, ferry_recommend(ctx, m, 0, NULL, 1000, 0, &p));
     for (int64_t e = 0; e < p->n; e++) {
         const int u = atoi(p->ids[e] + 1), i = atoi(p->items[e] + 1);
-        const int64_t place =
-            ferry_i_ids_find(((rating_model *)m->state)->items, p->items[e]);
+        const int64_t place = ferry_i_ids_find(rated_in(m)->items, p->items[e]);
         assert_false(rated(u, i));
         if (e > 0 && strcmp(p->ids[e], p->ids[e - 1]) == 0) assert_true(place > last);
         last = place;
@@ -392,31 +395,35 @@ static void test_broken(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = make_task(ctx);
-    ferry_model *m = fit_model(ctx, task, "mindtl", "mode=soft k=2 l=2 copies=1");
-    rating_model *s = m->state;
-    const char *want[] = {"rated", "rated", "rated", "parts", "part.0.weight", "pu"};
+    ferry_model *m = fit_model(ctx, task, "mf-als", "rank=2");
+    catalogue *c = ((fitted *)m->state)->rated;
+    rating_factors *f = ((fitted *)m->state)->state;
+    static const char *const want[] = {"rated.start", "rated.item", "rated.item", "range",
+                                       "'b'"};
 
-    for (int step = 0; step < 6; step++) {
-        const int64_t first = s->start[1], item = s->item[0];
-        const rating_part part = s->part[0];
+    for (int step = 0; step < 5; step++) {
+        const catalogue was = *c;
+        const rating_factors model = *f;
+        const int64_t first = c->start[1];
+        const int32_t item = c->item[0];
         ferry_dict *dict = NULL;
         void *out = NULL;
-        if (step == 0) s->start[1] = s->start[2] + 1;
-        if (step == 1) s->item[0] = I;
-        if (step == 2) s->item[0] = -1;
-        if (step == 3) s->part[0].l = 1;
-        if (step == 4) s->part[0].sigma2 = -1;
-        if (step == 5) s->pu->k--;
+        if (step == 0) c->start[1] = c->start[2] + 1;
+        if (step == 1) c->item[0] = I;
+        if (step == 2) c->item[0] = -1;
+        if (step == 3) c->lo = 9;
+        if (step == 4) f->b[0] = NAN;
         assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-        assert_ok(ctx, ferry_i_method_save(ctx, ferry_i_method_find("mf"), s, dict));
-        assert_fails(ctx, ferry_i_method_load(ctx, ferry_i_method_find("mf"), dict, &out),
-                     FERRY_EDATA, want[step]);
+        assert_ok(ctx, ferry_i_method_save(ctx, m->method, m->state, dict));
+        assert_fails(ctx, ferry_i_method_load(ctx, m->method, dict, &out), FERRY_EDATA,
+                     want[step]);
         assert_null(out);
         ferry_i_dict_free(dict);
-        s->start[1] = first;
-        s->item[0] = item;
-        s->part[0] = part;
-        if (step == 5) s->pu->k++;
+        *c = was;
+        *f = model;
+        c->start[1] = first;
+        c->item[0] = item;
+        f->b[0] = 0;
     }
     ferry_model_free(m);
     ferry_task_free(task);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "golden.h"
 #include "methods/method.h"
 #include "small_task.h"
 
@@ -52,8 +53,7 @@ static double share_right(const ferry_prediction *p)
 
 static void test_learns(void **state)
 {
-    static const char *const settings[] = {"", "missing=tree", "learner=xgboost",
-                                           "learner=exact depth=4 min_leaf=1"};
+    static const char *const settings[] = {"", "bins=64", "depth=4 min_leaf=1"};
     ferry_ctx *ctx = *state;
 
     for (int64_t s = 0; s < FERRY_COUNT(settings); s++) {
@@ -86,15 +86,52 @@ static void test_by_hand(void **state)
     ferry_domain *d = small_domain(ctx, "t", FERRY_TARGET, 4, 1, two);
     assert_ok(ctx, ferry_domain_set_numbers(ctx, d, 4, NULL, num));
     ferry_task *t = small_task(ctx, FERRY_REGRESS, NULL, d);
-    ferry_prediction *p =
-        fit_predict(ctx, t, "gbdt", "trees=1 rate=0.5 min_leaf=1 reg=1 min_child=1",
-                    ferry_task_domain_at(t, 0));
+    ferry_prediction *p = fit_predict(ctx, t, "gbdt", "trees=1 rate=0.5 min_leaf=1 reg=1",
+                                      ferry_task_domain_at(t, 0));
 
     /* y = -1, 1 after scaling; each leaf: G = 4, H = 4 + 1, so 2 -+ 0.5 4/5 */
     assert_close(p->value[0], 2 - 0.4, 1e-12);
     assert_close(p->value[1], 2 + 0.4, 1e-12);
     ferry_prediction_free(p);
     ferry_task_free(t);
+}
+
+/* scikit-learn's numbers, also on rows that the trees have not seen: those lie between a threshold in the
+ * middle of a node's values and one in the middle of the column's. */
+static void test_new_rows(void **state)
+{
+    static const char *const rows[] = {"x", "new"}, *const want[] = {"at_train", "at_new"};
+    ferry_ctx *ctx = *state;
+    json_t *j = json_load_file("tests/golden/gbdt.json", 0, NULL), *one = NULL;
+    size_t at = 0;
+
+    json_array_foreach(golden_at(j, "cases"), at, one)
+    {
+        int64_t n = 0, d = 0;
+        double *of = golden_array(one, "x", &n, &d),
+               *num = golden_array(one, "y", NULL, NULL);
+        ferry_domain *target = small_domain(ctx, "t", FERRY_TARGET, n, d, of);
+        assert_ok(ctx, ferry_domain_set_numbers(ctx, target, n, NULL, num));
+        ferry_task *t = small_task(ctx, FERRY_REGRESS, NULL, target);
+        for (int k = 0; k < 2; k++) {
+            double *ask = golden_array(one, rows[k], &n, &d);
+            double *answer = golden_array(one, want[k], NULL, NULL);
+            ferry_domain *asked = small_domain(ctx, "new", FERRY_TARGET, n, d, ask);
+            ferry_prediction *p = fit_predict(
+                ctx, t, "gbdt", json_string_value(golden_at(j, "options")), asked);
+            for (int64_t i = 0; i < n; i++)
+                assert_close(p->value[i], answer[i], 1e-12);
+            ferry_prediction_free(p);
+            ferry_domain_free(asked);
+            free(ask);
+            free(answer);
+        }
+        ferry_task_free(t);
+        free(of);
+        free(num);
+    }
+    assert_int_equal(at, 5);
+    json_decref(j);
 }
 
 /* An instance without features gets the share of the classes, or the mean. */
@@ -104,7 +141,7 @@ static void test_saved(void **state)
 
     for (int classes = 0; classes <= 3; classes += 3) {
         ferry_task *t = task_of(ctx, classes);
-        ferry_model *m = fit_model(ctx, t, "gbdt", "missing=tree trees=20"), *back = NULL;
+        ferry_model *m = fit_model(ctx, t, "gbdt", "trees=20"), *back = NULL;
         ferry_prediction *a = NULL, *b = NULL;
         assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("gbdt.ferry")));
         assert_ok(ctx, ferry_model_load(ctx, tmp_path("gbdt.ferry"), "gbdt", &back));
@@ -133,10 +170,17 @@ static void test_broken(void **state)
         const char *name;
         int64_t at, value;
     } changes[] = {
-        {"forest.sizes", 0, 2},   {"forest.sizes", 2, -1}, {"forest.sizes", 1, 4},
-        {"forest.columns", 0, 2}, {"forest.nodes", 0, -1}, {"forest.nodes", 0, 1 << 20},
-        {"forest.feature", 0, 3}, {"forest.left", 0, 0},   {"forest.right", 0, 1 << 20},
-        {"target.sizes", 0, 77},  {"target.sizes", 1, 0},
+        {"trees.n", 0, -1},
+        {"trees.n", 0, 3},
+        {"trees.columns", 0, 0},
+        {"trees.first", 1, -1},
+        {"trees.first", 1, 1 << 20},
+        {"trees.feature", 0, 3},
+        {"trees.left", 0, 0},
+        {"trees.right", 0, 1 << 20},
+        {"to.classes", 0, 0},
+        {"to.classes", 0, 4},
+        {"to.k", 0, 77},
     };
 
     for (int64_t c = 0; c < FERRY_COUNT(changes); c++) {
@@ -220,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_learns, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_by_hand, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_new_rows, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_saved, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_broken, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_stopping, ctx_setup, ctx_teardown),

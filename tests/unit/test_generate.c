@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "ferry_test.h"
+#include "task/task.h"
 
 static char *file_of(const char *dir, const char *name)
 {
@@ -25,11 +26,11 @@ static int64_t count(const char *text, char c)
 static void test_list(void **state)
 {
     (void)state;
-    assert_true(ferry_generator_count() >= 1);
-    assert_string_equal(ferry_generator_at(0)->name, "bridge");
-    assert_true(ferry_opt_count(ferry_generator_at(0)->options) > 5);
+    assert_string_equal(ferry_generator_at(0)->name, "digits");
+    assert_string_equal(ferry_generator_at(1)->name, "bridge");
+    assert_non_null(ferry_opt_at(ferry_generator_at(1)->options, 5));
     assert_null(ferry_generator_at(-1));
-    assert_null(ferry_generator_at(ferry_generator_count()));
+    assert_null(ferry_generator_at(1000));
 }
 
 /* Numbers of rows and columns are as asked; labels go round; nothing is negative. */
@@ -66,6 +67,35 @@ static void test_bridge_shapes(void **state)
     ferry_opts_free(opts);
 }
 
+/* All images are there once, cut where the halves meet; of the own labels two a digit are known. */
+static void test_digits(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *dir = tmp_path("digits");
+
+    assert_ok(ctx, ferry_generate(ctx, "digits", NULL, dir));
+    char *left = file_of(dir, "left.csv"), *both = file_of(dir, "both.csv"),
+         *right = file_of(dir, "right.csv"), *mine = file_of(dir, "mine.csv");
+    int64_t blank = 0;
+    assert_int_equal(count(left, '\n'), 601);
+    assert_int_equal(count(left, ','), 601 * 33);
+    assert_non_null(strstr(left, ",p72,p73,digit\nd1,0,0,5,13,0,0,13,15,0,3,15,2,"));
+    assert_int_equal(count(both, '\n'), 601);
+    assert_int_equal(count(both, ','), 601 * 64);
+    assert_int_equal(count(right, '\n'), 598);
+    assert_memory_equal(right, "id,p04,p05,p06,p07,p14,", 23);
+    assert_non_null(strstr(right, "\nd1797,")); /* the last image of the file is an eight */
+    assert_string_equal(right + strlen(right) - 5, ",0,8\n");
+    for (const char *s = strstr(mine, ",\n"); s; s = strstr(s + 1, ",\n"))
+        blank++;
+    assert_int_equal(count(mine, '\n'), 598);
+    assert_int_equal(blank, 597 - 20);
+    free(left);
+    free(both);
+    free(right);
+    free(mine);
+}
+
 static void test_seed_decides(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -74,7 +104,7 @@ static void test_seed_decides(void **state)
 
     assert_ok(ctx, ferry_generate(ctx, "bridge", opts, tmp_path("one")));
     assert_ok(ctx, ferry_generate(ctx, "bridge", opts, tmp_path("same")));
-    ferry_ctx_set_seed(ctx, 2);
+    ctx->seed = 2;
     assert_ok(ctx, ferry_generate(ctx, "bridge", opts, tmp_path("other")));
     one = file_of(tmp_path("one"), "target.csv");
     same = file_of(tmp_path("same"), "target.csv");
@@ -198,7 +228,7 @@ static void test_social(void **state)
     assert_int_equal(count(graph, '\n'), 30);
     snprintf(path, sizeof path, "%s/task.yaml", dir);
     assert_ok(ctx, ferry_task_load(ctx, path, NULL, &task));
-    assert_int_equal(ferry_task_method_count(task), 3);
+    assert_int_equal(task->n_methods, 3);
     ferry_task_free(task);
     free(table);
     free(graph);
@@ -225,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list),
         cmocka_unit_test_setup_teardown(test_bridge_shapes, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_digits, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_seed_decides, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_both_spaces_show_one_place, ctx_setup,
                                         ctx_teardown),

@@ -1,162 +1,127 @@
-/* HeMap's formulas against cases worked out by an independent program: some numbers here,
- * the whole of the files in golden/hemap beside the data where they are present. */
+/* HeMap's published formulas against cases worked out by an independent program (golden/hemap beside the data, where
+ * they are present), and its eigenpairs against A written out. */
 #include <jansson.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "golden.h"
-#include "methods/hemap/hemap.h"
+#include "methods/hemap_paper.c" /* its insides */
 
 /* ---- the files ---- */
 
-static double number(const json_t *j, const char *key)
+static block golden_block(scope *s, const json_t *j, const char *key)
 {
-    return json_number_value(json_object_get(j, key));
+    int64_t n = 0, k = 0;
+    double *v = golden_array(j, key, &n, &k);
+    const block b = block_new(s, HERE(n), n, k);
+
+    memcpy(b.at, v, (size_t)(n * k) * sizeof *v);
+    free(v);
+    return b;
 }
 
-static ferry_matrix *matrix(ferry_ctx *ctx, const json_t *j, const char *key)
+static matrix golden_matrix(scope *s, const json_t *j, const char *key)
 {
-    const json_t *rows = json_object_get(j, key);
-    const int64_t n = (int64_t)json_array_size(rows);
-    const int64_t d = (int64_t)json_array_size(json_array_get(rows, 0));
-    ferry_matrix *x = NULL;
-
-    assert_true(n > 0 && d > 0);
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, n, d, &x));
-    for (int64_t i = 0; i < n * d; i++)
-        x->dense[i] = json_number_value(
-            json_array_get(json_array_get(rows, (size_t)(i / d)), (size_t)(i % d)));
-    return x;
+    return matrix_of(s, golden_block(s, j, key));
 }
 
-static double at(const json_t *j, const char *key, int64_t i)
+static int32_t *golden_ints(scope *s, const json_t *j, const char *key)
 {
-    return json_number_value(json_array_get(json_object_get(j, key), (size_t)i));
-}
+    const block b = golden_block(s, j, key);
+    int32_t *to = NEW(s, int32_t, b.n);
 
-/* The matrix as a block that shares its bytes. */
-static ferry_block as_block(const ferry_matrix *x)
-{
-    return (ferry_block){.rows = x->rows, .k = x->cols, .data = x->dense};
-}
-
-static void fill_ints(const json_t *j, const char *key, int32_t *out)
-{
-    const json_t *a = json_object_get(j, key);
-
-    for (size_t i = 0; i < json_array_size(a); i++)
-        out[i] = (int32_t)json_integer_value(json_array_get(a, i));
+    for (int64_t i = 0; i < b.n; i++)
+        to[i] = (int32_t)b.at[i];
+    return to;
 }
 
 /* Column j of the two halves has the sign of the wanted ones. */
-static void check_halves(const ferry_block *bt, const ferry_block *bs,
-                         const ferry_matrix *wt, const ferry_matrix *ws)
+static void check_halves(block bt, block bs, block wt, block ws)
 {
-    for (int64_t j = 0; j < bt->k; j++) {
+    for (int64_t j = 0; j < wt.k; j++) {
         double dot = 0;
-        for (int64_t i = 0; i < bt->rows; i++)
-            dot += FERRY_ROW(bt, i)[j] * wt->dense[i * wt->cols + j] +
-                   FERRY_ROW(bs, i)[j] * ws->dense[i * ws->cols + j];
-        for (int64_t i = 0; i < bt->rows; i++) {
+        for (int64_t i = 0; i < bt.n; i++)
+            dot += ROW(bt, i)[j] * ROW(wt, i)[j] + ROW(bs, i)[j] * ROW(ws, i)[j];
+        for (int64_t i = 0; i < bt.n; i++) {
             const double sign = dot < 0 ? -1 : 1;
-            assert_close(sign * FERRY_ROW(bt, i)[j], wt->dense[i * wt->cols + j], 1e-8);
-            assert_close(sign * FERRY_ROW(bs, i)[j], ws->dense[i * ws->cols + j], 1e-8);
+            assert_close(sign * ROW(bt, i)[j], ROW(wt, i)[j], 1e-8);
+            assert_close(sign * ROW(bs, i)[j], ROW(ws, i)[j], 1e-8);
         }
     }
+}
+
+/* Each check in a run of its own, on both engines. */
+static void check_file(ferry_ctx *ctx, const char *name, void (*body)(scope *, void *))
+{
+    json_t *j = golden(name);
+
+    if (!j) skip();
+    for (int engine = 0; engine < 2; engine++) {
+        assert_ok(ctx, ferry_i_ctx_set_engine(ctx, engine ? "ref" : "host"));
+        assert_ok(ctx, scope_run(ctx, body, j));
+    }
+    json_decref(j);
 }
 
 /* ---- (5.8) and (5.15) ---- */
 
-/* A is the file's, and F F' of the file's F, which the library never forms. */
-static void check_factors(ferry_ctx *ctx, const hemap_problem *p, const json_t *j)
+static hemap_problem problem_of(scope *s, const json_t *j)
 {
-    ferry_small *a = NULL;
-    ferry_matrix *f = matrix(ctx, j, "F"), *wa = matrix(ctx, j, "A");
+    hemap_problem p = {.t = golden_matrix(s, j, "T"),
+                       .s = golden_matrix(s, j, "S"),
+                       .beta = golden_real(j, "beta"),
+                       .theta = 1,
+                       .ft = 1,
+                       .fs = 1};
 
-    assert_ok(ctx, ferry_i_hemap_matrix(ctx, p, &a));
-    assert_int_equal(a->rows, f->rows);
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t c = 0; c < a->cols; c++) {
-            double ff = 0;
-            for (int64_t e = 0; e < f->cols; e++)
-                ff += f->dense[i * f->cols + e] * f->dense[c * f->cols + e];
-            assert_close(FERRY_AT(a, i, c), wa->dense[i * a->cols + c], 1e-12);
-            assert_close(FERRY_AT(a, i, c), ff, 1e-12);
-        }
-    ferry_i_matrix_free(wa);
-    ferry_i_matrix_free(f);
-    ferry_i_free(a);
-}
-
-/* All eigenvalues: those beyond the rank are 0. */
-static void check_values(ferry_ctx *ctx, const hemap_problem *p, const json_t *j)
-{
-    const int64_t n = p->t->rows;
-    int64_t q = p->t->cols + p->s->cols + (p->ct ? p->ct->cols + p->cs->cols : 0);
-    double values[64] = {0};
-    int64_t rank = 0;
-    ferry_block *bt = NULL, *bs = NULL;
-
-    assert_ok(ctx, ferry_i_block_new(ctx, n, 2 * n, &bt));
-    assert_ok(ctx, ferry_i_block_new(ctx, n, 2 * n, &bs));
-    assert_ok(ctx, ferry_i_hemap_spectral(ctx, p, 2 * n, values, bt, bs, &rank));
-    assert_true(rank <= q);
-    for (int64_t i = 0; i < 2 * n; i++)
-        assert_close(values[i], at(j, "eigenvalues", i), 1e-8);
-    FERRY_FREE(bs, bt);
-}
-
-static void check_exact(ferry_ctx *ctx, const hemap_problem *p, const json_t *j)
-{
-    double values[2] = {0}, trace = 0;
-    int64_t rank = 0;
-    ferry_block *bt = NULL, *bs = NULL;
-
-    if (!json_object_get(j, "trace_exact_constraint_k2")) return;
-    assert_ok(ctx, ferry_i_block_new(ctx, p->t->rows, 2, &bt));
-    assert_ok(ctx, ferry_i_block_new(ctx, p->t->rows, 2, &bs));
-    assert_ok(ctx, ferry_i_hemap_spectral(ctx, p, 2, values, bt, bs, &rank));
-    assert_ok(ctx, ferry_i_hemap_exact(ctx, p, 2000, 1e-14, bt, bs, &trace));
-    assert_close(trace, number(j, "trace_exact_constraint_k2"), 1e-6);
-    assert_close(ferry_i_hemap_objective(p, trace), number(j, "G_exact_constraint_k2"),
-                 1e-6);
-    FERRY_FREE(bs, bt);
-}
-
-static void check_spectral(ferry_ctx *ctx, const char *name)
-{
-    json_t *j = golden(name);
-    ferry_matrix *t, *s, *ct = NULL, *cs = NULL, *wt, *ws;
-    ferry_block *bt = NULL, *bs = NULL;
-    double values[16] = {0};
-    int64_t rank = 0;
-
-    if (!j) return;
-    t = matrix(ctx, j, "T");
-    s = matrix(ctx, j, "S");
     if (json_object_get(j, "C_T")) {
-        ct = matrix(ctx, j, "C_T");
-        cs = matrix(ctx, j, "C_S");
+        p.ct = golden_matrix(s, j, "C_T");
+        p.cs = golden_matrix(s, j, "C_S");
+        p.theta = golden_real(j, "theta");
     }
-    const hemap_problem p = {t, s, ct, cs, number(j, "beta"), ct ? number(j, "theta") : 1};
-    const int64_t k = (int64_t)number(j, "k");
-    assert_ok(ctx, ferry_i_block_new(ctx, t->rows, k, &bt));
-    assert_ok(ctx, ferry_i_block_new(ctx, t->rows, k, &bs));
-    assert_ok(ctx, ferry_i_hemap_spectral(ctx, &p, k, values, bt, bs, &rank));
-    assert_int_equal(rank, k);
-    wt = matrix(ctx, j, "B_T");
-    ws = matrix(ctx, j, "B_S");
-    check_halves(bt, bs, wt, ws);
-    check_factors(ctx, &p, j);
-    check_values(ctx, &p, j);
-    check_exact(ctx, &p, j);
-    ferry_i_matrix_free(ws);
-    ferry_i_matrix_free(wt);
-    FERRY_FREE(bs, bt);
-    ferry_i_matrix_free(cs);
-    ferry_i_matrix_free(ct);
-    ferry_i_matrix_free(s);
-    ferry_i_matrix_free(t);
-    json_decref(j);
+    return p;
+}
+
+/* A is the file's, and F F' of the file's F, which the library never forms. */
+static void check_factors(scope *s, const hemap_problem *p, const json_t *j)
+{
+    const small a = matrix_a(s, p);
+    const block f = golden_block(s, j, "F"), wa = golden_block(s, j, "A");
+
+    assert_int_equal(a.rows, f.n);
+    for (int64_t i = 0; i < a.rows; i++)
+        for (int64_t c = 0; c < a.cols; c++) {
+            double ff = 0;
+            for (int64_t e = 0; e < f.k; e++)
+                ff += ROW(f, i)[e] * ROW(f, c)[e];
+            assert_close(AT(a, i, c), ROW(wa, i)[c], 1e-12);
+            assert_close(AT(a, i, c), ff, 1e-12);
+        }
+}
+
+static void check_exact(scope *s, const hemap_problem *p, const json_t *j)
+{
+    if (!json_object_get(j, "trace_exact_constraint_k2")) return;
+    const projections b = spectral(s, p, 2);
+    const double trace = exactly(s, p, 2000, 1e-14, b.bt, b.bs);
+    assert_close(trace, golden_real(j, "trace_exact_constraint_k2"), 1e-6);
+    assert_close(objective(s, p, trace), golden_real(j, "G_exact_constraint_k2"), 1e-6);
+}
+
+static void check_spectral(scope *s, void *arg)
+{
+    const json_t *j = arg;
+    const hemap_problem p = problem_of(s, j);
+    const int64_t n = p.t.n, k = (int64_t)golden_real(j, "k");
+    const block values = golden_block(s, j, "eigenvalues");
+    const projections b = spectral(s, &p, k), all = spectral(s, &p, 2 * n);
+
+    assert_int_equal(b.rank, k);
+    check_halves(b.bt, b.bs, golden_block(s, j, "B_T"), golden_block(s, j, "B_S"));
+    check_factors(s, &p, j);
+    assert_true(all.rank <= columns_of(&p));
+    for (int64_t i = 0; i < 2 * n; i++) /* those beyond the rank are 0 */
+        assert_close(all.value[i], values.at[i], 1e-8);
+    check_exact(s, &p, j);
 }
 
 static void test_golden_spectral(void **state)
@@ -164,170 +129,181 @@ static void test_golden_spectral(void **state)
     static const char *const names[] = {
         "hemap/linear_beta1.json", "hemap/linear_beta0.5.json", "hemap/linear_beta2.json",
         "hemap/nonlinear_theta0.5.json", "hemap/nonlinear_theta0.8.json"};
-    ferry_ctx *ctx = *state;
 
     for (int64_t i = 0; i < FERRY_COUNT(names); i++)
-        for (int engine = 0; engine < 2; engine++) {
-            assert_ok(ctx, ferry_ctx_set_engine(ctx, engine ? "ref" : "host"));
-            check_spectral(ctx, names[i]);
-        }
+        check_file(*state, names[i], check_spectral);
 }
 
 /* The order of the rows decides: the same data, S's rows permuted. */
+static void check_permutation(scope *s, void *arg)
+{
+    const json_t *j = arg;
+    hemap_problem p = problem_of(s, j);
+    const int32_t *perm = golden_ints(s, j, "perm");
+    const block before = golden_block(s, j, "eigenvalues_before"),
+                after = golden_block(s, j, "eigenvalues_after");
+    int64_t *rows = NEW(s, int64_t, p.s.n);
+
+    for (int64_t i = 0; i < p.s.n; i++)
+        rows[i] = perm[i];
+    projections b = spectral(s, &p, 3);
+    for (int64_t i = 0; i < 3; i++)
+        assert_close(b.value[i], before.at[i], 1e-8);
+    p.s = take_rows(s, p.s, p.s.n, rows, false);
+    b = spectral(s, &p, 3);
+    for (int64_t i = 0; i < 3; i++)
+        assert_close(b.value[i], after.at[i], 1e-8);
+    check_halves(b.bt, b.bs, golden_block(s, j, "B_T_after"),
+                 golden_block(s, j, "B_S_after"));
+}
+
 static void test_golden_permutation(void **state)
 {
-    ferry_ctx *ctx = *state;
-    json_t *j = golden("hemap/permutation.json");
-    int64_t perm[16], rank = 0;
-    int32_t order[16];
-    double values[3];
-    ferry_block *bt = NULL, *bs = NULL;
-    ferry_matrix *ps = NULL;
-
-    if (!j) skip();
-    ferry_matrix *t = matrix(ctx, j, "T"), *s = matrix(ctx, j, "S");
-    ferry_matrix *wt = matrix(ctx, j, "B_T_after"), *ws = matrix(ctx, j, "B_S_after");
-    fill_ints(j, "perm", order);
-    for (int64_t i = 0; i < t->rows; i++)
-        perm[i] = order[i];
-    assert_ok(ctx, ferry_i_matrix_take(ctx, s, s->rows, perm, s->cols, NULL, &ps));
-    assert_ok(ctx, ferry_i_block_new(ctx, t->rows, 3, &bt));
-    assert_ok(ctx, ferry_i_block_new(ctx, t->rows, 3, &bs));
-    const hemap_problem before = {t, s, NULL, NULL, number(j, "beta"), 1};
-    assert_ok(ctx, ferry_i_hemap_spectral(ctx, &before, 3, values, bt, bs, &rank));
-    for (int64_t i = 0; i < 3; i++)
-        assert_close(values[i], at(j, "eigenvalues_before", i), 1e-8);
-    const hemap_problem after = {t, ps, NULL, NULL, number(j, "beta"), 1};
-    assert_ok(ctx, ferry_i_hemap_spectral(ctx, &after, 3, values, bt, bs, &rank));
-    for (int64_t i = 0; i < 3; i++)
-        assert_close(values[i], at(j, "eigenvalues_after", i), 1e-8);
-    check_halves(bt, bs, wt, ws);
-    FERRY_FREE(bs, bt);
-    ferry_i_matrix_free(ps);
-    ferry_i_matrix_free(ws);
-    ferry_i_matrix_free(wt);
-    ferry_i_matrix_free(s);
-    ferry_i_matrix_free(t);
-    json_decref(j);
+    check_file(*state, "hemap/permutation.json", check_permutation);
 }
 
-/* ---- paired ---- */
+/* ---- eigenpairs of A written out ---- */
 
-static ferry_small *covariance(ferry_ctx *ctx, const ferry_matrix *x)
+static matrix normal_matrix(scope *s, ferry_rng *rng, int64_t n, int64_t d, double large)
 {
-    ferry_small *k = NULL;
+    const block b = block_new(s, HERE(n), n, d);
 
-    assert_ok(ctx, ferry_i_small_new(ctx, x->cols, x->cols, &k));
-    assert_ok(ctx, ferry_e(ctx)->xtx(ctx, x, k));
-    for (int64_t i = 0; i < x->cols * x->cols; i++)
-        k->data[i] /= (double)x->rows;
-    return k;
+    fill_normal(s, rng, b);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < d && j < 2; j++)
+            ROW(b, i)[j] *= large;
+    return matrix_of(s, b);
 }
 
-static void test_golden_paired(void **state)
+/* A b = l b and b'b = 1, on whichever side they were found (few rows: A itself; many columns: Lanczos); and factors of
+ * the sets count as if they had been multiplied. */
+static void check_sides(scope *s, int64_t n, int64_t m, int64_t d, double ft)
 {
-    ferry_ctx *ctx = *state;
-    json_t *j = golden("hemap/paired.json");
-    int32_t gt[16], gs[16];
-    int64_t used = 0;
-    double values[2];
-    ferry_small *c = NULL, *v = NULL;
+    ferry_rng *rng = scope_rng(s, "sides");
+    const hemap_problem p = {.t = normal_matrix(s, rng, n, m, 5),
+                             .s = normal_matrix(s, rng, n, d, 1),
+                             .beta = 0.7,
+                             .theta = 1,
+                             .ft = ft,
+                             .fs = 1};
+    const small a = matrix_a(s, &p);
+    const projections b = spectral(s, &p, 2);
 
-    if (!j) skip();
-    ferry_matrix *t = matrix(ctx, j, "T"), *s = matrix(ctx, j, "S");
-    ferry_matrix *cross = matrix(ctx, j, "cross"), *wv = matrix(ctx, j, "V");
-    ferry_small *kt = covariance(ctx, t), *ks = covariance(ctx, s);
-    const ferry_block bt = as_block(t), bs = as_block(s);
-    fill_ints(j, "y_T", gt);
-    fill_ints(j, "v_S", gs);
-    assert_ok(ctx, ferry_i_small_new(ctx, t->cols, s->cols, &c));
-    assert_ok(ctx, ferry_i_hemap_cross_groups(ctx, &bt, gt, &bs, gs, 2, c, &used));
-    assert_int_equal(used, 2);
-    for (int64_t i = 0; i < c->rows; i++)
-        for (int64_t k = 0; k < c->cols; k++)
-            assert_close(FERRY_AT(c, i, k), cross->dense[i * c->cols + k], 1e-10);
-    assert_ok(ctx, ferry_i_small_new(ctx, t->cols + s->cols, 2, &v));
-    assert_ok(ctx, ferry_i_hemap_paired(ctx, kt, ks, c, number(j, "beta"), 2, values, v));
-    for (int64_t k = 0; k < 2; k++) {
-        double dot = 0;
-        assert_close(values[k], at(j, "eigenvalues", k), 1e-8);
-        for (int64_t i = 0; i < v->rows; i++)
-            dot += FERRY_AT(v, i, k) * wv->dense[i * 2 + k];
-        assert_close(fabs(dot), 1, 1e-10); /* then b_T = T v_T and b_S = S v_S agree too */
+    assert_int_equal(b.rank, 2);
+    for (int j = 0; j < 2; j++) {
+        double norm = 0;
+        for (int64_t i = 0; i < 2 * n; i++) {
+            double ab = 0;
+            for (int64_t c = 0; c < 2 * n; c++)
+                ab += AT(a, i, c) * ROW(c < n ? b.bt : b.bs, c % n)[j];
+            const double bi = ROW(i < n ? b.bt : b.bs, i % n)[j];
+            norm += bi * bi;
+            if (fabs(ab - b.value[j] * bi) > 1e-8 * b.value[j])
+                fail_msg("residual %g", fabs(ab - b.value[j] * bi));
+        }
+        assert_close(norm, 1, 1e-10);
     }
-    FERRY_FREE(v, c, ks, kt);
-    ferry_i_matrix_free(wv);
-    ferry_i_matrix_free(cross);
-    ferry_i_matrix_free(s);
-    ferry_i_matrix_free(t);
-    json_decref(j);
+}
+
+static void sides_body(scope *s, void *arg)
+{
+    (void)arg;
+    check_sides(s, 6, 9, 11, 1);
+    check_sides(s, 20, 4, 5, 3);
+    check_sides(s, 330, 300, 320, 1);
+}
+
+static void test_sides(void **state)
+{
+    assert_ok(*state, scope_run(*state, sides_body, NULL));
+}
+
+/* beta = 2 makes the halves of F equal, and so those of B. */
+static void beta_2_body(scope *s, void *arg)
+{
+    ferry_rng *rng = scope_rng(s, "beta");
+    const hemap_problem p = {.t = normal_matrix(s, rng, 40, 5, 2),
+                             .s = normal_matrix(s, rng, 40, 6, 1),
+                             .beta = 2,
+                             .theta = 1,
+                             .ft = 1,
+                             .fs = 1};
+    const projections b = spectral(s, &p, 3);
+
+    (void)arg;
+    for (int64_t i = 0; i < 3 * 40; i++)
+        assert_close(b.bt.at[i], b.bs.at[i], 1e-10);
+}
+
+static void test_beta_2(void **state)
+{
+    assert_ok(*state, scope_run(*state, beta_2_body, NULL));
 }
 
 /* ---- selection ---- */
 
+static void check_select(scope *s, void *arg)
+{
+    const json_t *j = arg;
+    const block bt = golden_block(s, j, "B_T"), bs = golden_block(s, j, "B_S");
+    const mixing o = {.kappa = golden_real(j, "kappa"),
+                      .min_size = (int64_t)golden_real(j, "min_size"),
+                      .tau = golden_real(j, "tau"),
+                      .min_clusters = 8,
+                      .risk = 0.5};
+    const mixed m = mixed_rows(s, bt, bs, &o);
+    const json_t *keep = json_object_get(j, "keep");
+
+    assert_memory_equal(m.cluster_t, golden_ints(s, j, "cluster_T"),
+                        sizeof *m.cluster_t * (size_t)bt.n);
+    assert_memory_equal(m.cluster_s, golden_ints(s, j, "cluster_S"),
+                        sizeof *m.cluster_s * (size_t)bs.n);
+    for (int64_t i = 0; i < bs.n; i++)
+        assert_int_equal(m.keep[i],
+                         json_number_value(json_array_get(keep, (size_t)i)) != 0);
+    assert_close(m.kl_printed, golden_real(j, "kl_c_smooth0_5"), 1e-8);
+    assert_close(m.kl, golden_real(j, "kl_plain_smooth0_5"), 1e-8);
+    assert_int_equal(m.risky, json_number_value(json_object_get(j, "risky")) != 0);
+}
+
 static void test_golden_select(void **state)
 {
-    ferry_ctx *ctx = *state;
-    json_t *j = golden("hemap/select.json");
-    int32_t want[64];
-    hemap_sample sel;
-
-    if (!j) skip();
-    ferry_matrix *t = matrix(ctx, j, "B_T"), *s = matrix(ctx, j, "B_S");
-    const ferry_block bt = as_block(t), bs = as_block(s);
-    const hemap_sampling o = {.kappa = number(j, "kappa"),
-                              .min_size = (int64_t)number(j, "min_size"),
-                              .tau = number(j, "tau"),
-                              .min_clusters = 8,
-                              .risk = 0.5};
-    assert_ok(ctx, ferry_i_hemap_choose_rows(ctx, &bt, &bs, &o, &sel));
-    fill_ints(j, "cluster_T", want);
-    assert_memory_equal(sel.cluster_t, want, sizeof *want * 30);
-    fill_ints(j, "cluster_S", want);
-    assert_memory_equal(sel.cluster_s, want, sizeof *want * 40);
-    fill_ints(j, "keep", want);
-    for (int64_t i = 0; i < s->rows; i++)
-        assert_int_equal(sel.keep[i], want[i]);
-    assert_close(sel.kl_printed, number(j, "kl_c_smooth0_5"), 1e-8);
-    assert_close(sel.kl, number(j, "kl_plain_smooth0_5"), 1e-8);
-    assert_int_equal(sel.risky, (int)number(j, "risky"));
-    ferry_i_hemap_sample_clear(&sel);
-    ferry_i_matrix_free(s);
-    ferry_i_matrix_free(t);
-    json_decref(j);
+    check_file(*state, "hemap/select.json", check_select);
 }
 
 static void check_kl(int64_t g, const int64_t *a, const int64_t *b, const double *want)
 {
-    assert_close(ferry_i_hemap_kl_printed(g, a, b, 0), want[0], 1e-10);
-    assert_close(ferry_i_hemap_kl(g, a, b, 0), want[1], 1e-10);
-    assert_close(ferry_i_hemap_kl_printed(g, a, b, 0.5), want[2], 1e-10);
-    assert_close(ferry_i_hemap_kl(g, a, b, 0.5), want[3], 1e-10);
+    assert_close(kl_printed(g, a, b, 0), want[0], 1e-10);
+    assert_close(kl_corrected(g, a, b, 0), want[1], 1e-10);
+    assert_close(kl_printed(g, a, b, 0.5), want[2], 1e-10);
+    assert_close(kl_corrected(g, a, b, 0.5), want[3], 1e-10);
+}
+
+static void check_kl_cases(scope *s, void *arg)
+{
+    static const char *const keys[] = {"kl_c", "kl_plain", "kl_c_smooth",
+                                       "kl_plain_smooth"};
+    json_t *one;
+    size_t at;
+
+    json_array_foreach(json_object_get(arg, "cases"), at, one)
+    {
+        int64_t a[16], b[16];
+        double want[4];
+        const block nt = golden_block(s, one, "nT"), ns = golden_block(s, one, "nS");
+        for (int64_t c = 0; c < nt.n; c++) {
+            a[c] = (int64_t)nt.at[c];
+            b[c] = (int64_t)ns.at[c];
+        }
+        for (int k = 0; k < 4; k++)
+            want[k] = json_number_value(json_object_get(one, keys[k]));
+        check_kl(nt.n, a, b, want);
+    }
 }
 
 static void test_golden_kl(void **state)
 {
-    static const char *const keys[] = {"kl_c", "kl_plain", "kl_c_smooth",
-                                       "kl_plain_smooth"};
-    json_t *j = golden("hemap/kl_cases.json"), *one;
-    size_t i;
-
-    (void)state;
-    if (!j) skip();
-    json_array_foreach(json_object_get(j, "cases"), i, one)
-    {
-        int64_t a[16], b[16];
-        double want[4];
-        const int64_t g = (int64_t)json_array_size(json_object_get(one, "nT"));
-        for (int64_t c = 0; c < g; c++) {
-            a[c] = (int64_t)at(one, "nT", c);
-            b[c] = (int64_t)at(one, "nS", c);
-        }
-        for (int k = 0; k < 4; k++)
-            want[k] = number(one, keys[k]);
-        check_kl(g, a, b, want);
-    }
-    json_decref(j);
+    check_file(*state, "hemap/kl_cases.json", check_kl_cases);
 }
 
 /* Two of those cases, for when the files are absent. */
@@ -346,70 +322,65 @@ static void test_kl(void **state)
 
 /* ---- outputs, ridge ---- */
 
+static void check_bridge(scope *s, void *arg)
+{
+    const json_t *j = arg;
+    const block pys = golden_block(s, j, "p_y_given_s"),
+                wyv = golden_block(s, j, "p_y_given_v"),
+                pvx = golden_block(s, j, "p_v_given_x"),
+                wyx = golden_block(s, j, "p_y_given_x"), pyv = block_like(s, wyv),
+                pyx = block_like(s, wyx);
+
+    label_meanings(pys, golden_ints(s, j, "v"), pyv);
+    translate_labels(pvx, pyv, pyx);
+    for (int64_t i = 0; i < wyv.n * wyv.k; i++)
+        assert_close(pyv.at[i], wyv.at[i], 1e-12);
+    for (int64_t i = 0; i < wyx.n * wyx.k; i++)
+        assert_close(pyx.at[i], wyx.at[i], 1e-12);
+}
+
 static void test_golden_bridge(void **state)
 {
-    ferry_ctx *ctx = *state;
-    json_t *j = golden("hemap/bridge.json");
-    int32_t v[16];
-    ferry_block *pyv = NULL, *pyx = NULL;
+    check_file(*state, "hemap/bridge.json", check_bridge);
+}
 
-    if (!j) skip();
-    ferry_matrix *pys = matrix(ctx, j, "p_y_given_s"), *wyv = matrix(ctx, j, "p_y_given_v");
-    ferry_matrix *pvx = matrix(ctx, j, "p_v_given_x"), *wyx = matrix(ctx, j, "p_y_given_x");
-    const ferry_block bys = as_block(pys), bvx = as_block(pvx);
-    fill_ints(j, "v", v);
-    assert_ok(ctx, ferry_i_block_new(ctx, wyv->rows, wyv->cols, &pyv));
-    assert_ok(ctx, ferry_i_block_new(ctx, wyx->rows, wyx->cols, &pyx));
-    ferry_i_hemap_outputs(&bys, v, pyv);
-    ferry_i_hemap_translate(&bvx, pyv, pyx);
-    for (int64_t i = 0; i < wyv->rows * wyv->cols; i++)
-        assert_close(pyv->data[i], wyv->dense[i], 1e-12);
-    for (int64_t i = 0; i < wyx->rows * wyx->cols; i++)
-        assert_close(pyx->data[i], wyx->dense[i], 1e-12);
-    FERRY_FREE(pyx, pyv);
-    ferry_i_matrix_free(wyx);
-    ferry_i_matrix_free(pvx);
-    ferry_i_matrix_free(wyv);
-    ferry_i_matrix_free(pys);
-    json_decref(j);
+static void check_ridge(scope *s, void *arg)
+{
+    const json_t *j = arg;
+    const learner *by = learner_find("ridge");
+    void *with = learner_defaults(s, by);
+    const matrix x = golden_matrix(s, j, "X");
+    const block y = golden_block(s, j, "y"), w = golden_block(s, j, "w"),
+                want = golden_block(s, j, "pred");
+    const examples e = {
+        .x = x, .y = {.goal = FERRY_REGRESS, .k = 1, .num = y.at}, .weight = w.at};
+
+    learner_set(by, with, "lambda", golden_real(j, "lam"));
+    const learned m = learn(s, s, by, with, &e);
+    const block out = answer(s, &m, golden_matrix(s, j, "query"));
+    for (int64_t i = 0; i < out.n; i++)
+        assert_close(out.at[i], want.at[i], 1e-10);
 }
 
 static void test_golden_ridge(void **state)
 {
-    ferry_ctx *ctx = *state;
-    json_t *j = golden("hemap/ridge.json");
-    double y[16], weight[16], *w = NULL;
-    ferry_block *out = NULL;
-
-    if (!j) skip();
-    ferry_matrix *x = matrix(ctx, j, "X"), *q = matrix(ctx, j, "query");
-    const ferry_block by = {.rows = x->rows, .k = 1, .data = y};
-    for (int64_t i = 0; i < x->rows; i++) {
-        y[i] = at(j, "y", i);
-        weight[i] = at(j, "w", i);
-    }
-    assert_ok(ctx, ferry_i_ridge_fit_weighted(ctx, x, &by, weight, number(j, "lam"), &w));
-    assert_ok(ctx, ferry_i_block_new(ctx, q->rows, 1, &out));
-    assert_ok(ctx, ferry_i_linear_apply(ctx, q, 1, w, out));
-    for (int64_t i = 0; i < q->rows; i++)
-        assert_close(out->data[i], at(j, "pred", i), 1e-10);
-    FERRY_FREE(out, w);
-    ferry_i_matrix_free(q);
-    ferry_i_matrix_free(x);
-    json_decref(j);
+    check_file(*state, "hemap/ridge.json", check_ridge);
 }
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_golden_spectral, ctx_setup, ctx_teardown),
-        cmocka_unit_test_setup_teardown(test_golden_permutation, ctx_setup, ctx_teardown),
-        cmocka_unit_test_setup_teardown(test_golden_paired, ctx_setup, ctx_teardown),
-        cmocka_unit_test_setup_teardown(test_golden_select, ctx_setup, ctx_teardown),
-        cmocka_unit_test_setup_teardown(test_golden_kl, ctx_setup, ctx_teardown),
-        cmocka_unit_test_setup_teardown(test_kl, ctx_setup, ctx_teardown),
-        cmocka_unit_test_setup_teardown(test_golden_bridge, ctx_setup, ctx_teardown),
-        cmocka_unit_test_setup_teardown(test_golden_ridge, ctx_setup, ctx_teardown),
+        TEST(test_golden_spectral),
+        TEST(test_golden_permutation),
+        TEST(test_sides),
+        TEST(test_beta_2),
+        TEST(test_golden_select),
+        TEST(test_golden_kl),
+        TEST(test_kl),
+        TEST(test_golden_bridge),
+        TEST(test_golden_ridge),
     };
     return cmocka_run_group_tests_name("hemap golden", tests, NULL, NULL);
 }

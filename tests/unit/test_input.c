@@ -169,7 +169,7 @@ static void test_bomb(void **state)
     /* a multiple of the size, never below 256 MiB, at most a share of free memory; or as told */
     assert_int_equal(ferry_i_input_limit(ctx, 1000), (int64_t)1 << 28);
     assert_true(ferry_i_input_limit(ctx, (int64_t)1 << 60) < (int64_t)1 << 50);
-    assert_ok(ctx, ferry_ctx_set_max_input(ctx, 12345));
+    assert_ok(ctx, ferry_i_ctx_set_max_input(ctx, 12345));
     assert_int_equal(ferry_i_input_limit(ctx, 1000), 12345);
     assert_int_equal(ferry_i_input_limit(ctx, -1), 12345);
     free(zeros), free(g.s), free(x.s);

@@ -1,7 +1,7 @@
 /* The operations of learners that go row by row, and packed data: every instruction set that
  * this CPU has against the plain versions of ref, over random shapes. (Products of data
- * matrices are in test_engine; whole tiles, consensus and neighbours in test_ttl_nmtf,
- * test_coca_packed and test_gbc_packed.) */
+ * matrices are in test_engine; whole tiles and consensus in test_ttl_nmtf and
+ * test_consensus.) */
 #include "ferry_test.h"
 #include "linalg/host/kernels.h"
 
@@ -19,7 +19,7 @@ static int setup(void **state)
     *state = f;
     if (ferry_ctx_new(&f->ref) || ferry_ctx_new(&f->host)) return -1;
     ferry_i_rng_seed(&f->rng, 11, 1);
-    return ferry_ctx_set_engine(f->ref, "ref");
+    return ferry_i_ctx_set_engine(f->ref, "ref");
 }
 
 static int teardown(void **state)

@@ -1,4 +1,8 @@
-#include "data/data.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/lines.h"
 #include "ferry_test.h"
 
 static ferry_labels *numbers_of(ferry_ctx *ctx, int64_t n, const double *x)
@@ -154,20 +158,175 @@ static void test_rename_classes(void **state)
     ferry_i_labels_free(l);
 }
 
-/* svmlight's +1 and a CSV's 1.0 are the class 1 of another file. */
-static void test_rename_by_value(void **state)
+/* Names are texts: +1 and -1.0 are other classes than 1 and -1. */
+static void test_rename_by_text(void **state)
 {
     ferry_ctx *ctx = *state;
     const char *const names[] = {"+1", "-1.0", "1"}, *const to[] = {"-1", "1"};
     ferry_labels *l = classes_of(ctx, 3, names);
     ferry_ids *ids = ids_of(2, to);
 
-    assert_ok(ctx, ferry_i_labels_rename(ctx, l, ids, false));
-    assert_int_equal(l->cls[0], 1);
-    assert_int_equal(l->cls[1], 0);
+    assert_fails(ctx, ferry_i_labels_rename(ctx, l, ids, false), FERRY_EDATA,
+                 "label '+1' is none of the 2 known ('-1', ...)");
+    assert_ok(ctx, ferry_i_labels_rename(ctx, l, ids, true));
+    assert_int_equal(l->cls[0], -1);
+    assert_int_equal(l->cls[1], -1);
     assert_int_equal(l->cls[2], 1);
     ferry_i_ids_free(ids);
     ferry_i_labels_free(l);
+}
+
+/* Labels of texts; NULL is missing. */
+static ferry_labels *texts_of(ferry_ctx *ctx, int64_t n, const char *const *texts)
+{
+    ferry_labels *l = NULL;
+    ferry_span *span = ferry_i_calloc(n, sizeof *span);
+
+    for (int64_t i = 0; i < n; i++)
+        if (texts[i]) span[i] = (ferry_span){texts[i], (int64_t)strlen(texts[i])};
+    assert_ok(ctx, ferry_i_labels_of_texts(ctx, n, span, &l));
+    ferry_i_free(span);
+    return l;
+}
+
+/* What one cell is called: a text is its own name, whichever kind the labels are. */
+static void test_names_are_the_texts(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const char *const cases[][4] = {
+        {"1", "1.0", "01", "+1"},
+        {"9007199254740992", "9007199254740993", "9007199254740994", NULL},
+        {"1152921504606846977", "5", "-1152921504606846977", NULL},
+        {"1.0", "2.50", "1e3", "-0"},
+        {"1.5", "2.5", NULL, "3"},
+        {"007", "7", "8", "9"},
+        {"1e400", "1e401", "2", "nan"}};
+    static const ferry_label_kind kind[] = {
+        FERRY_LABEL_CLASS,  FERRY_LABEL_CLASS, FERRY_LABEL_NUMBER, FERRY_LABEL_NUMBER,
+        FERRY_LABEL_NUMBER, FERRY_LABEL_CLASS, FERRY_LABEL_CLASS};
+
+    for (int64_t c = 0; c < FERRY_COUNT(cases); c++) {
+        ferry_labels *l = texts_of(ctx, 4, cases[c]), *classes = NULL, *copy = NULL;
+        const int64_t to[] = {3, 2, 1, 0};
+        assert_int_equal(l->kind, kind[c]);
+        assert_ok(ctx, ferry_i_labels_spread(ctx, l, 5, to, &copy));
+        assert_ok(ctx, ferry_i_labels_as(ctx, copy, FERRY_LABEL_CLASS, &classes));
+        for (int64_t i = 0; i < 4; i++) {
+            if (cases[c][i])
+                assert_string_equal(class_of(classes, 3 - i), cases[c][i]);
+            else
+                assert_null(class_of(classes, 3 - i));
+        }
+        ferry_i_labels_hide(copy, 3);
+        assert_false(ferry_i_labels_has(copy, 3));
+        ferry_i_labels_free(l);
+        ferry_i_labels_free(copy);
+        ferry_i_labels_free(classes);
+    }
+}
+
+/* More kinds of whole numbers than classes can be meant: numbers, with their texts. */
+static void test_many_numbers_keep_their_texts(void **state)
+{
+    enum { N = 1500 };
+    ferry_ctx *ctx = *state;
+    static char buf[N][16];
+    const char *texts[N];
+    char name[32];
+
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(buf[i], sizeof buf[i], i % 2 ? "%d" : "%06d", i);
+        texts[i] = buf[i];
+    }
+    ferry_labels *l = texts_of(ctx, N, texts);
+    assert_int_equal(l->kind, FERRY_LABEL_NUMBER);
+    assert_int_equal(ferry_i_ids_count(l->texts), N / 2);
+    for (int i = 0; i < N; i++)
+        assert_string_equal(ferry_i_labels_number(l, i, name), texts[i]);
+    ferry_i_labels_free(l);
+}
+
+/* Numbers of arrays have the text of whole numbers in tables, or the shortest. */
+static void test_names_of_reals(void **state)
+{
+    static const struct {
+        double x;
+        const char *name;
+    } cases[] = {{1, "1"},
+                 {-0.0, "0"},
+                 {0.1, "0.1"},
+                 {1e15, "1000000000000000"},
+                 {9007199254740992.0, "9007199254740992"},
+                 {1152921504606846976.0, "1152921504606846976"},
+                 {-1152921504606846976.0, "-1152921504606846976"},
+                 {1e300, "1e+300"},
+                 {2.5e-7, "2.5e-07"}};
+    char name[32];
+
+    (void)state;
+    for (int64_t c = 0; c < FERRY_COUNT(cases); c++) {
+        assert_int_equal(ferry_i_name_real(name, cases[c].x), strlen(cases[c].name));
+        assert_string_equal(name, cases[c].name);
+    }
+}
+
+/* The quick look never takes a text for a name that is another. */
+static void test_named_at_a_glance(void **state)
+{
+    static const char *const no[] = {"+1",
+                                     "01",
+                                     "1.0",
+                                     "1.",
+                                     ".5",
+                                     "1e3",
+                                     "0",
+                                     "-0",
+                                     "0.0001",
+                                     "00.5",
+                                     "1234567890123456",
+                                     ""};
+    ferry_rng rng;
+    char text[64], name[32];
+    int64_t yes = 0;
+
+    (void)state;
+    for (int64_t c = 0; c < FERRY_COUNT(no); c++)
+        assert_false(ferry_i_is_named(no[c], (int64_t)strlen(no[c]), atof(no[c])));
+    ferry_i_rng_seed(&rng, 1, 1);
+    for (int i = 0; i < 200000; i++) {
+        const double size = pow(10, 20 * ferry_i_rng_real(&rng) - 5);
+        const int n = snprintf(text, sizeof text, "%.*f", i % 17,
+                               size * (ferry_i_rng_real(&rng) - 0.5));
+        double x = 0;
+        assert_true(ferry_i_parse_real(text, text + n, &x) == text + n);
+        if (!ferry_i_is_named(text, n, x)) continue;
+        yes++;
+        assert_int_equal(ferry_i_name_real(name, x), n);
+        assert_string_equal(name, text);
+    }
+    assert_true(yes > 20000);
+}
+
+static ferry_status texts_body(ferry_ctx *ctx, void *arg)
+{
+    ferry_status st = FERRY_OK;
+    const ferry_span text[] = {{"1.0", 3}, {"2.50", 4}, {"3.5", 3}};
+    ferry_labels *l = NULL, *copy = NULL, *classes = NULL;
+
+    (void)arg;
+    FERRY_TRY(ferry_i_labels_of_texts(ctx, 3, text, &l));
+    FERRY_TRY(ferry_i_labels_copy(ctx, l, &copy));
+    FERRY_TRY(ferry_i_labels_as(ctx, copy, FERRY_LABEL_CLASS, &classes));
+done:
+    ferry_i_labels_free(l);
+    ferry_i_labels_free(copy);
+    ferry_i_labels_free(classes);
+    return st;
+}
+
+static void test_texts_without_memory(void **state)
+{
+    each_allocation_fails(*state, texts_body, NULL);
 }
 
 static void test_rename_sets(void **state)
@@ -276,7 +435,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbers_and_sets, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_words_are_no_numbers, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_rename_classes, ctx_setup, ctx_teardown),
-        cmocka_unit_test_setup_teardown(test_rename_by_value, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_rename_by_text, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_names_are_the_texts, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_many_numbers_keep_their_texts, ctx_setup,
+                                        ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_names_of_reals, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_named_at_a_glance, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_texts_without_memory, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_rename_sets, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_rename_numbers_is_nothing, ctx_setup,
                                         ctx_teardown),

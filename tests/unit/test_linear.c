@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "ferry_test.h"
-#include "learn/learn.h"
+#include "plain_linear.h"
 #ifdef FERRY_LIBLINEAR
 #include <linear.h>
 #endif
@@ -41,7 +41,7 @@ static ferry_linear *fit(ferry_ctx *ctx, const ferry_linear_options *o,
 {
     ferry_linear *m = NULL;
 
-    assert_ok(ctx, ferry_i_linear_fit(ctx, o, x, k, y, target, &m));
+    assert_ok(ctx, plain_linear_fit(ctx, o, x, k, y, target, &m));
     return m;
 }
 
@@ -49,7 +49,7 @@ static void check(ferry_linear *m, int64_t first, int64_t n, const double *want)
 {
     for (int64_t e = 0; e < n; e++)
         assert_close(m->w[first + e], want[e], 1e-4);
-    ferry_i_linear_free(m);
+    plain_linear_free(m);
 }
 
 static void test_svm_numbers(void **state)
@@ -132,7 +132,7 @@ static void test_logreg_numbers(void **state)
     check(fit(ctx, &o, x, 2, two, NULL), 4, 4, two_w);
     m = fit(ctx, &o, x, 3, three, NULL);
     assert_ok(ctx, ferry_i_block_new(ctx, 20, 3, &s));
-    assert_ok(ctx, ferry_i_linear_scores(ctx, m, x, s));
+    assert_ok(ctx, plain_linear_scores(ctx, m, x, s));
     for (int64_t e = 0; e < 6; e++)
         assert_close(s->data[e], p[e], 1e-4);
     ferry_i_free(s);
@@ -201,7 +201,7 @@ static void test_svm_is_a_minimum(void **state)
                 assert_true(objective(x, two, o.C, w) > best);
                 w[j] -= step;
             }
-        ferry_i_linear_free(m);
+        plain_linear_free(m);
         ferry_i_matrix_free(x);
     }
 }
@@ -212,7 +212,7 @@ static ferry_block *scores(ferry_ctx *ctx, const ferry_linear *m, const ferry_ma
     ferry_block *s = NULL;
 
     assert_ok(ctx, ferry_i_block_new(ctx, x->rows, m->k, &s));
-    assert_ok(ctx, ferry_i_linear_scores(ctx, m, x, s));
+    assert_ok(ctx, plain_linear_scores(ctx, m, x, s));
     return s;
 }
 
@@ -235,7 +235,7 @@ static void test_separable(void **state)
         if (kinds[r] == FERRY_LINEAR_LOGREG)
             assert_close(s->data[0] + s->data[1], 1, 1e-15);
         ferry_i_free(s);
-        ferry_i_linear_free(m);
+        plain_linear_free(m);
     }
     ferry_i_matrix_free(x);
 }
@@ -261,7 +261,7 @@ static void test_empty_classes(void **state)
             if (r == 1) assert_close(FERRY_ROW(s, i)[1] + FERRY_ROW(s, i)[3], 1, 1e-15);
         }
         ferry_i_free(s);
-        ferry_i_linear_free(m);
+        plain_linear_free(m);
     }
     ferry_i_matrix_free(x);
 }
@@ -280,7 +280,7 @@ static void test_one_class(void **state)
         assert_true(s->data[1] > s->data[0] && s->data[1] > s->data[2]);
         assert_close(s->data[1], r == 0 ? 0 : 1, 0);
         ferry_i_free(s);
-        ferry_i_linear_free(m);
+        plain_linear_free(m);
     }
     ferry_i_matrix_free(x);
 }
@@ -293,13 +293,13 @@ static void test_one_instance_and_zero_rows(void **state)
     ferry_matrix *one = waves(ctx, 1, 2), *zero = NULL;
     ferry_linear *m = NULL;
 
-    ferry_i_linear_free(fit(ctx, &o, one, 2, y, NULL));
+    plain_linear_free(fit(ctx, &o, one, 2, y, NULL));
     /* Nothing but the bias can tell: 2 of 3 are class 1. */
     assert_ok(ctx, ferry_i_matrix_dense(ctx, 3, 2, &zero));
     m = fit(ctx, &o, zero, 2, y, NULL);
     assert_close(m->w[3], 0, 1e-12);
     assert_true(m->w[5] > 0);
-    ferry_i_linear_free(m);
+    plain_linear_free(m);
     ferry_i_matrix_free(zero);
     ferry_i_matrix_free(one);
 }
@@ -344,7 +344,7 @@ static void test_sets(void **state)
         ferry_block *s = NULL;
         const int32_t y[] = {1, 0, 1, 0};
         o.balanced = true;
-        assert_ok(ctx, ferry_i_linear_fit_sets(ctx, &o, x, 3, on, &m));
+        assert_ok(ctx, plain_linear_fit_sets(ctx, &o, x, 3, on, &m));
         s = scores(ctx, m, x);
         assert_close(s->data[0], kind == FERRY_LINEAR_SVM ? -1 : 0.1, 1e-15);
         assert_close(s->data[2], kind == FERRY_LINEAR_SVM ? 1 : 0.9, 1e-15);
@@ -352,13 +352,13 @@ static void test_sets(void **state)
         alone = fit(ctx, &o, x, 2, y, NULL);
         for (int64_t f = 0; f < 3; f++)
             assert_close(m->w[3 + f], alone->w[3 + f], 1e-6);
-        ferry_i_linear_free(alone);
+        plain_linear_free(alone);
         o.balanced = false; /* two of four are on: weights change nothing */
-        assert_ok(ctx, ferry_i_linear_fit_sets(ctx, &o, x, 3, on, &alone));
+        assert_ok(ctx, plain_linear_fit_sets(ctx, &o, x, 3, on, &alone));
         assert_close(m->w[3], alone->w[3], 1e-6);
-        ferry_i_linear_free(alone);
+        plain_linear_free(alone);
         ferry_i_free(s);
-        ferry_i_linear_free(m);
+        plain_linear_free(m);
     }
     ferry_i_matrix_free(x);
 }
@@ -384,8 +384,8 @@ static void test_sparse_is_dense(void **state)
     a = fit(ctx, &o, x, 3, three, NULL);
     b = fit(ctx, &o, s, 3, three, NULL);
     assert_memory_equal(a->w, b->w, 12 * sizeof(double));
-    ferry_i_linear_free(b);
-    ferry_i_linear_free(a);
+    plain_linear_free(b);
+    plain_linear_free(a);
     ferry_i_matrix_free(s);
     ferry_i_matrix_free(x);
 }
@@ -410,7 +410,7 @@ static void *train_often(void *arg)
             memcpy(w, m->w, 20 * sizeof(double));
         else if (memcmp(w, m->w, 20 * sizeof(double)) != 0)
             w[0] = NAN;
-        ferry_i_linear_free(m);
+        plain_linear_free(m);
     }
     ferry_i_matrix_free(x);
     ferry_ctx_free(ctx);
@@ -527,7 +527,7 @@ static void test_same_as_liblinear(void **state)
                 for (int64_t j = 0; j <= d; j++)
                     assert_close(ours[j], w[j], 1e-4);
             }
-            ferry_i_linear_free(m);
+            plain_linear_free(m);
         }
         ferry_i_matrix_free(x);
         free(cls);
@@ -558,10 +558,10 @@ static void test_cancel(void **state)
 
     labels(20, two, three, number);
     ferry_ctx_set_progress(ctx, cancel_second, &calls);
-    assert_int_equal(ferry_i_linear_fit(ctx, &o, x, 3, three, NULL, &m), FERRY_ECANCELLED);
+    assert_int_equal(plain_linear_fit(ctx, &o, x, 3, three, NULL, &m), FERRY_ECANCELLED);
     assert_int_equal(calls, 2);
     ferry_ctx_set_progress(ctx, cancel_at_once, NULL);
-    assert_int_equal(ferry_i_linear_fit_sets(ctx, &o, y, 1, on, &m), FERRY_ECANCELLED);
+    assert_int_equal(plain_linear_fit_sets(ctx, &o, y, 1, on, &m), FERRY_ECANCELLED);
     assert_null(m);
     ferry_i_matrix_free(y);
     ferry_i_matrix_free(x);
@@ -576,11 +576,11 @@ static void test_bad_input(void **state)
     ferry_linear *m = NULL;
 
     assert_ok(ctx, ferry_i_matrix_dense(ctx, 0, 2, &none));
-    assert_fails(ctx, ferry_i_linear_fit(ctx, &o, none, 2, y, NULL, &m), FERRY_ENEEDS,
+    assert_fails(ctx, plain_linear_fit(ctx, &o, none, 2, y, NULL, &m), FERRY_ENEEDS,
                  "no labelled instances");
     ferry_i_matrix_free(none);
     assert_null(m);
-    ferry_i_linear_free(NULL);
+    plain_linear_free(NULL);
 }
 
 typedef struct memory_case {
@@ -599,14 +599,14 @@ static ferry_status body(ferry_ctx *ctx, void *arg)
     ferry_block *s = NULL;
 
     if (c->sets)
-        FERRY_TRY(ferry_i_linear_fit_sets(ctx, &o, c->x, 2, on, &m));
+        FERRY_TRY(plain_linear_fit_sets(ctx, &o, c->x, 2, on, &m));
     else
-        FERRY_TRY(ferry_i_linear_fit(ctx, &o, c->x, 3, y, NULL, &m));
+        FERRY_TRY(plain_linear_fit(ctx, &o, c->x, 3, y, NULL, &m));
     FERRY_TRY(ferry_i_block_new(ctx, 4, m->k, &s));
-    FERRY_TRY(ferry_i_linear_scores(ctx, m, c->x, s));
+    FERRY_TRY(plain_linear_scores(ctx, m, c->x, s));
 done:
     ferry_i_free(s);
-    ferry_i_linear_free(m);
+    plain_linear_free(m);
     return st;
 }
 

@@ -20,7 +20,7 @@ static ferry_matrix *sample(ferry_ctx *ctx, bool sparse)
 
     if (sparse)
         assert_ok(ctx, ferry_i_matrix_from_sparse(
-                           ctx, &(ferry_sparse){3, 4, start, index, value}, &x));
+                           ctx, &(ferry_sparse){3, 4, start, index, value, NULL}, &x));
     else
         assert_ok(ctx, ferry_i_matrix_from_array(ctx, &(ferry_array){3, 4, 4, full}, &x));
     return x;
@@ -90,7 +90,8 @@ static void test_from_sparse_refuses(void **state)
     ferry_matrix *x = NULL;
 
     for (int64_t i = 0; i < FERRY_COUNT(bad); i++) {
-        const ferry_sparse s = {2, bad[i].cols, bad[i].start, bad[i].index, bad[i].value};
+        const ferry_sparse s = {2,   bad[i].cols, bad[i].start, bad[i].index, bad[i].value,
+                                NULL};
         assert_fails(ctx, ferry_i_matrix_from_sparse(ctx, &s, &x), FERRY_EINVAL,
                      bad[i].says);
         assert_null(x);
@@ -128,8 +129,8 @@ static void test_empty(void **state)
     const int64_t start[] = {0};
     ferry_matrix *x = NULL, *y = NULL;
 
-    assert_ok(
-        ctx, ferry_i_matrix_from_sparse(ctx, &(ferry_sparse){0, 0, start, NULL, NULL}, &x));
+    assert_ok(ctx, ferry_i_matrix_from_sparse(
+                       ctx, &(ferry_sparse){0, 0, start, NULL, NULL, NULL}, &x));
     assert_ok(ctx, ferry_i_matrix_index(ctx, x));
     assert_ok(ctx, ferry_i_matrix_densify(ctx, x, &y));
     assert_true(ferry_i_matrix_norm2(x) == 0);
@@ -318,8 +319,8 @@ static ferry_status make_everything(ferry_ctx *ctx, void *arg)
     ferry_small *s = NULL;
 
     (void)arg;
-    FERRY_TRY(
-        ferry_i_matrix_from_sparse(ctx, &(ferry_sparse){3, 4, start, index, value}, &x));
+    FERRY_TRY(ferry_i_matrix_from_sparse(
+        ctx, &(ferry_sparse){3, 4, start, index, value, NULL}, &x));
     FERRY_TRY(ferry_i_matrix_like(ctx, x, &y));
     FERRY_TRY(ferry_i_matrix_index(ctx, x));
     FERRY_TRY(ferry_i_matrix_take(ctx, x, 2, rows, 4, NULL, &z));

@@ -325,7 +325,7 @@ static void compare(ferry_ctx *ctx, const json_t *one, const ferry_scored *s)
 
 static void test_sklearn(void **state)
 {
-    json_t *all = json_load_file("tests/golden/metrics.json", 0, NULL), *one;
+    json_t *all = own_golden("metrics.json"), *one;
     size_t at;
 
     assert_non_null(all);
@@ -385,15 +385,15 @@ static void test_beyond_sklearn(void **state)
 static void test_table(void **state)
 {
     (void)state;
-    assert_int_equal(ferry_metric_count(), 30);
-    for (int64_t i = 0; i < ferry_metric_count(); i++) {
-        const ferry_metric_info *m = ferry_metric_at(i);
+    assert_int_equal(ferry_i_metric_count(), 30);
+    for (int64_t i = 0; ferry_i_metric_info_at(i); i++) {
+        const ferry_metric_info *m = ferry_i_metric_info_at(i);
         assert_ptr_equal(ferry_i_metric_find(m->name), ferry_i_metric_at(i));
         assert_true(strlen(m->help) > 10);
         assert_true(m->goals != 0);
     }
-    assert_null(ferry_metric_at(-1));
-    assert_null(ferry_metric_at(ferry_metric_count()));
+    assert_null(ferry_i_metric_info_at(-1));
+    assert_null(ferry_i_metric_info_at(ferry_i_metric_count()));
     assert_null(ferry_i_metric_find("acuracy"));
     for (unsigned goal = FERRY_CLASSIFY; goal <= FERRY_STREAM; goal *= 2)
         for (int64_t i = 0; ferry_i_metric_usual((ferry_goal)goal, i); i++)

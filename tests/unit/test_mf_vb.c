@@ -6,8 +6,9 @@
 #include "ferry_test.h"
 #include "golden.h"
 #include "learn/nnls.h"
+#include "learn/stack.h"
 #include "linalg/vb_rows.h"
-#include "methods/shared/stack.h"
+#include "methods/frame.h"
 #include "model/model.h"
 #include "small_task.h"
 
@@ -45,25 +46,28 @@ static void close_all(const json_t *want, const char *key, int64_t n, const doub
     free(w);
 }
 
+typedef struct golden_case {
+    const json_t *j;
+    const ferry_ratings *r;
+} golden_case;
+
 /* s2, the variances, biases and factors after so many sweeps. */
-static void compare(ferry_ctx *ctx, const observed *o, const json_t *j, const char *key,
+static void compare(scope *s, const ratings *r, const json_t *j, const char *key,
                     int64_t rank, int64_t sweeps, double n0)
 {
     const json_t *want = golden_at(j, key);
     const vb_how how = {.rank = rank, .sweeps = sweeps, .burn = 2, .n0 = n0};
     int64_t rows = 0, cols = 0;
     double *q0 = golden_array(j, "Q0", &rows, &cols);
-    const ferry_block start = {rows, cols, q0};
-    vb_fit f = {0};
+    const vb_fit f = vb_learn(s, r, &how, (block){HERE(rows), rows, cols, q0});
 
-    assert_ok(ctx, ferry_i_vb(ctx, o, &how, rank ? &start : NULL, &f));
     assert_close(f.mu, golden_real(want, "mu"), 1e-12);
     assert_close(f.sd, golden_real(want, "sd"), 1e-12);
     assert_close(f.s2, golden_real(want, "s2"), 1e-8);
     assert_close(f.va, golden_real(want, "va"), 1e-8);
     assert_close(f.vb, golden_real(want, "vb"), 1e-8);
-    close_all(want, "a", f.zu->rows, f.zu->data, rank + 1);
-    close_all(want, "b", f.zi->rows, f.zi->data, rank + 1);
+    close_all(want, "a", f.zu.n, f.zu.at, rank + 1);
+    close_all(want, "b", f.zi.n, f.zi.at, rank + 1);
     if (rank) {
         close_all(want, "v", rank, f.v, 1);
         close_all(want, "vq", rank, f.vq, 1);
@@ -71,10 +75,21 @@ static void compare(ferry_ctx *ctx, const observed *o, const json_t *j, const ch
     double *p = golden_array(want, "prediction", &rows, &cols);
     for (int64_t u = 0; u < rows; u++)
         for (int64_t i = 0; i < cols; i++)
-            assert_close(f.mu + f.sd * ferry_i_vb_at(&f, u, i), p[u * cols + i], 1e-8);
-    ferry_i_vb_clear(&f);
+            assert_close(f.mu + f.sd * vb_at(&f, u, i), p[u * cols + i], 1e-8);
     free(p);
     free(q0);
+}
+
+static void check_golden(scope *s, void *arg)
+{
+    const golden_case *c = arg;
+    const ratings r = ratings_sorted(s, c->r);
+
+    compare(s, &r, c->j, "eb_bias_sweeps10", 0, 10, 0);
+    compare(s, &r, c->j, "eb_bias_sweeps10_n0_300", 0, 10, 300);
+    compare(s, &r, c->j, "sweep1", 2, 1, 0);
+    compare(s, &r, c->j, "sweep5", 2, 5, 0);
+    compare(s, &r, c->j, "sweep5_n0_300", 2, 5, 300);
 }
 
 static void test_golden(void **state)
@@ -82,18 +97,12 @@ static void test_golden(void **state)
     ferry_ctx *ctx = *state;
     json_t *j = json_load_file("tests/golden/mf.json", 0, NULL);
     ferry_task *task = golden_task(ctx, j, 1, 0);
-    rating_data d = {0};
+    golden_case c = {j, task->domains[0]->ratings};
 
-    assert_ok(ctx, ferry_i_rating_data(ctx, task, &d));
-    compare(ctx, &d.x, j, "eb_bias_sweeps10", 0, 10, 0);
-    compare(ctx, &d.x, j, "eb_bias_sweeps10_n0_300", 0, 10, 300);
-    compare(ctx, &d.x, j, "sweep1", 2, 1, 0);
-    compare(ctx, &d.x, j, "sweep5", 2, 5, 0);
-    compare(ctx, &d.x, j, "sweep5_n0_300", 2, 5, 300);
+    assert_ok(ctx, scope_run(ctx, check_golden, &c));
     /* Rows do not meet: as many threads as you like. */
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 3));
-    compare(ctx, &d.x, j, "sweep5", 2, 5, 0);
-    ferry_i_rating_data_clear(&d);
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 3));
+    assert_ok(ctx, scope_run(ctx, check_golden, &c));
     ferry_task_free(task);
     json_decref(j);
 }
@@ -197,7 +206,7 @@ static void test_units(void **state)
     ferry_prediction *p = fit_predict(ctx, a, "mf", "", a->domains[0]);
     ferry_prediction *q = fit_predict(ctx, b, "mf", "", b->domains[0]);
     ferry_model *m = fit_model(ctx, a, "mf", "");
-    json_t *j = json_loads(ferry_model_diagnostics(m), 0, NULL);
+    json_t *j = json_loads(m->diagnostics, 0, NULL);
 
     assert_true(
         json_real_value(json_object_get(json_object_get(j, "ranks"), "rank 5")) +
@@ -314,7 +323,7 @@ static void test_nothing_to_find(void **state)
     for (int each = 4; each <= 36; each *= 3) {
         ferry_task *task = made(ctx, 80, 60, each, 0, 1, 0);
         ferry_model *m = fit_model(ctx, task, "mf", "");
-        const rating_model *s = m->state;
+        const rating_factors *s = ((const fitted *)m->state)->state;
         assert_int_equal(s->rank, 0);
         assert_true(s->shrink_a > 0 && s->shrink_b > 0);
         ferry_model_free(m);
@@ -325,30 +334,33 @@ static void test_nothing_to_find(void **state)
 /* ---- stack ---- */
 
 /* All seven features of all pairs. */
-static void test_features(void **state)
+static void check_features(scope *s, void *arg)
 {
     static const char *const names[] = {"zi*sh",  "slope_pop", "slope_b", "ab",
                                         "iknn_c", "uknn_c",    "iknn_r"};
-    ferry_ctx *ctx = *state;
-    json_t *j = json_load_file("tests/golden/mf.json", 0, NULL);
-    const json_t *want = golden_at(j, "features");
-    ferry_task *task = golden_task(ctx, j, 1, 0);
-    rating_data d = {0};
-    rating_near *near = NULL;
+    const golden_case *c = arg;
+    const ratings r = ratings_sorted(s, c->r);
+    const corated near = corated_new(s, s, &r, NULL);
     int64_t u[48], i[48];
-    double f[48 * NEAR_FEATURES];
+    double f[48 * CORATED];
 
-    assert_ok(ctx, ferry_i_rating_data(ctx, task, &d));
-    assert_ok(ctx, ferry_i_near_new(ctx, &d.x, &near, NULL));
     for (int e = 0; e < 48; e++) {
         u[e] = e / 6;
         i[e] = e % 6;
     }
-    assert_ok(ctx, ferry_i_near_features(ctx, near, 48, u, i, f));
-    for (int c = 0; c < NEAR_FEATURES; c++)
-        close_all(want, names[c], 48, f + c, NEAR_FEATURES);
-    ferry_i_near_free(near);
-    ferry_i_rating_data_clear(&d);
+    corated_features(s, &near, NULL, 48, u, i, f);
+    for (int k = 0; k < CORATED; k++)
+        close_all(golden_at(c->j, "features"), names[k], 48, f + k, CORATED);
+}
+
+static void test_features(void **state)
+{
+    ferry_ctx *ctx = *state;
+    json_t *j = json_load_file("tests/golden/mf.json", 0, NULL);
+    ferry_task *task = golden_task(ctx, j, 1, 0);
+
+    assert_ok(ctx,
+              scope_run(ctx, check_features, &(golden_case){j, task->domains[0]->ratings}));
     ferry_task_free(task);
     json_decref(j);
 }
@@ -360,13 +372,13 @@ static void test_stack(void **state)
     ferry_ctx *ctx = *state;
     ferry_task *task = made(ctx, 150, 60, 12, 0.6, 1, 0);
     ferry_model *m = fit_model(ctx, task, "stack", "");
-    const rating_model *s = m->state;
+    const stack_state *s = ((const fitted *)m->state)->state;
     ferry_prediction *top = NULL, *p = NULL;
-    double sum = 0;
+    double all = 0;
 
-    for (int c = 0; c < NEAR_FEATURES; c++)
-        sum += fabs(s->near->w[c]);
-    assert_true(sum > 0.1);
+    for (int c = 0; c < CORATED; c++)
+        all += fabs(s->neighbours.w[c]);
+    assert_true(all > 0.1);
     assert_ok(ctx, ferry_recommend(ctx, m, 0, NULL, 3, 1, &top));
     ferry_domain *d = small_domain(ctx, "pairs", FERRY_TARGET, 0, 0, NULL);
     int *u = calloc((size_t)top->n, sizeof *u), *i = calloc((size_t)top->n, sizeof *i);
@@ -398,7 +410,7 @@ static void test_doubt(void **state)
     ferry_ctx *ctx = *state;
     static int who[USERS * EACH], what[USERS * EACH];
     static double r[USERS * EACH];
-    double sum = 0, level[ITEMS], own = 0;
+    double all = 0, level[ITEMS], own = 0;
     int none = 0;
 
     for (uint64_t seed = 0; seed < 12; seed++) {
@@ -416,15 +428,15 @@ static void test_doubt(void **state)
         small_ratings(ctx, d, USERS * EACH, who, what, r);
         ferry_task *task = small_task(ctx, FERRY_RATE, NULL, d);
         ferry_model *m = fit_model(ctx, task, "stack", "");
-        json_t *told = json_loads(ferry_model_diagnostics(m), 0, NULL);
+        json_t *told = json_loads(m->diagnostics, 0, NULL);
         const double trust = json_number_value(json_object_get(told, "trust"));
         none += trust == 0;
-        sum += trust;
+        all += trust;
         json_decref(told);
         ferry_model_free(m);
         ferry_task_free(task);
     }
-    assert_true(none >= 6 && sum < 0.4); /* .26; by weights of other folds .53 */
+    assert_true(none >= 6 && all < 0.4); /* .26; by weights of other folds .53 */
 }
 
 /* Ratings that are all the same, and a single one. */

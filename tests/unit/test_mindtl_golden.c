@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #include "golden.h"
-#include "methods/mindtl/mindtl.h"
+#include "learn/onmtf.h"
+#include "methods/codebook.h"
 
 /* ---- the files ---- */
 
@@ -36,14 +37,22 @@ static const json_t *get(const json_t *j, const char *key)
     return v;
 }
 
-/* Observed cells of X where M (NULL: everywhere) is 1. */
-static observed cells(ferry_ctx *ctx, const json_t *x, const json_t *m)
+/* Users, items and a matrix of them, whose rows ascend. */
+static ratings ratings_in(scope *s, ferry_matrix *m)
+{
+    ratings r = {.users = m->rows, .items = m->cols, .x = matrix_own(s, m)};
+
+    r.xt = transpose(s, r.x, HERE(m->cols), m->cols);
+    return r;
+}
+
+/* Cells of X where M (NULL: everywhere) is 1. */
+static ratings cells(scope *s, const json_t *x, const json_t *m)
 {
     const int64_t n = rows(x), w = cols(x);
     ferry_matrix *csr = NULL;
-    observed o = {0};
 
-    assert_ok(ctx, ferry_i_matrix_csr(ctx, n, w, n * w, &csr));
+    scope_check(s, ferry_i_matrix_csr(scope_ctx(s), n, w, n * w, &csr));
     csr->nnz = 0;
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < w; j++) {
@@ -53,88 +62,82 @@ static observed cells(ferry_ctx *ctx, const json_t *x, const json_t *m)
         }
         csr->start[i + 1] = csr->nnz;
     }
-    o.x = csr;
-    assert_ok(ctx, ferry_i_matrix_transpose(ctx, csr, &o.xt));
-    return o;
+    return ratings_in(s, csr);
 }
 
-static observed triples(ferry_ctx *ctx, int64_t n, const int *u, const int *i,
-                        const double *v, int64_t p, int64_t q)
+/* By user, then item. */
+static ratings triples(scope *s, int64_t n, const int *u, const int *i, const double *v,
+                       int64_t p, int64_t q)
 {
-    ferry_ids *a = ferry_i_ids_numbers(p), *b = ferry_i_ids_numbers(q);
-    ferry_ratings *r = NULL;
-    observed o = {0};
+    ferry_matrix *csr = NULL;
 
-    assert_ok(ctx, ferry_i_ratings_new(ctx, n, a, b, &r));
+    scope_check(s, ferry_i_matrix_csr(scope_ctx(s), p, q, n, &csr));
     for (int64_t e = 0; e < n; e++) {
-        r->user[e] = u[e];
-        r->item[e] = i[e];
-        r->value[e] = v[e];
+        assert_true(e == 0 || u[e] > u[e - 1] || (u[e] == u[e - 1] && i[e] > i[e - 1]));
+        csr->index[e] = i[e];
+        csr->value[e] = v[e];
+        for (int64_t k = u[e]; k < p; k++)
+            csr->start[k + 1] = e + 1;
     }
-    assert_ok(ctx, ferry_i_observed_new(ctx, r, 1, 0, &o));
-    ferry_i_ratings_free(r);
-    ferry_i_ids_free(a);
-    ferry_i_ids_free(b);
-    return o;
+    return ratings_in(s, csr);
 }
 
-static void load_factors(ferry_ctx *ctx, const json_t *j, mindtl_factors *f)
+static onmtf load_factors(scope *s, const json_t *j, const ratings *x)
 {
     const json_t *u = get(j, "U0"), *v = get(j, "V0"), *b = get(j, "B0");
+    const onmtf f = onmtf_new(s, x, cols(u), cols(v));
 
-    assert_ok(ctx, ferry_i_mindtl_factors_new(ctx, rows(u), rows(v), cols(u), cols(v), f));
     for (int64_t i = 0; i < rows(u) * cols(u); i++)
-        f->u->data[i] = cell(u, i / cols(u), i % cols(u));
+        f.u.at[i] = cell(u, i / cols(u), i % cols(u));
     for (int64_t i = 0; i < rows(v) * cols(v); i++)
-        f->v->data[i] = cell(v, i / cols(v), i % cols(v));
+        f.v.at[i] = cell(v, i / cols(v), i % cols(v));
     for (int64_t c = 0; c < rows(b); c++)
         for (int64_t d = 0; d < cols(b); d++)
-            FERRY_AT(f->b, c, d) = cell(b, c, d);
+            AT(f.b, c, d) = cell(b, c, d);
+    return f;
 }
 
-static void check_block(const ferry_block *b, const json_t *want, double tol)
+static void check_block(block b, const json_t *want, double tol)
 {
-    for (int64_t i = 0; i < b->rows * b->k; i++)
-        assert_close(b->data[i], cell(want, i / b->k, i % b->k), tol);
+    for (int64_t i = 0; i < b.n * b.k; i++)
+        assert_close(b.at[i], cell(want, i / b.k, i % b.k), tol);
 }
 
-static void check_factors(const mindtl_factors *f, const json_t *want, double tol)
+static void check_factors(const onmtf *f, const json_t *want, double tol)
 {
     check_block(f->u, get(want, "U"), tol);
     check_block(f->v, get(want, "V"), tol);
-    for (int64_t c = 0; c < f->b->rows; c++)
-        for (int64_t d = 0; d < f->b->cols; d++)
-            assert_close(FERRY_AT(f->b, c, d), cell(get(want, "B"), c, d), tol);
+    for (int64_t c = 0; c < f->b.rows; c++)
+        for (int64_t d = 0; d < f->b.cols; d++)
+            assert_close(AT(f->b, c, d), cell(get(want, "B"), c, d), tol);
 }
 
 /* ---- sweeps ---- */
 
-/* Every number of sweeps that the file has, in turn; f ends after the last. */
-static void check_sweeps(ferry_ctx *ctx, const json_t *file, const json_t *runs,
-                         mindtl_rule rule, const observed *x, mindtl_factors *f)
+/* Every number of sweeps that the file has, in turn; the factors after the last. */
+static onmtf check_sweeps(scope *s, const json_t *file, const json_t *runs, onmtf_rule rule,
+                          const ratings *x)
 {
-    mindtl_work w;
+    onmtf f = load_factors(s, file, x);
     int64_t done = 0;
 
-    load_factors(ctx, file, f);
-    assert_ok(ctx, ferry_i_mindtl_work_new(ctx, x, f->b->rows, f->b->cols, &w));
     if (json_object_get(runs, "objective0"))
-        assert_close(ferry_i_mindtl_objective(ctx, x, f, &w),
-                     json_number_value(get(runs, "objective0")), 1e-12);
+        assert_close(onmtf_error(s, x, &f), json_number_value(get(runs, "objective0")),
+                     1e-12);
     for (int64_t sweep = 1; sweep <= 200; sweep++) {
         char key[32];
         const json_t *want;
-        ferry_i_mindtl_sweep(ctx, x, rule, f, &w);
+        onmtf_sweep(s, x, rule, &f);
         (void)snprintf(key, sizeof key, "%d", (int)sweep);
         want = json_object_get(runs, key);
         if (!want) continue;
-        check_factors(f, want, 1e-8);
-        assert_close(ferry_i_mindtl_objective(ctx, x, f, &w),
-                     json_number_value(get(want, "objective")), 1e-8);
+        check_factors(&f, want, 1e-8);
+        assert_close(onmtf_error(s, x, &f), json_number_value(get(want, "objective")),
+                     1e-8);
         if (++done == 3) break;
     }
     assert_int_equal(done, 3);
-    ferry_i_mindtl_work_clear(&w);
+    return f;
 }
 
 static void check_labels(int64_t n, const int32_t *got, const json_t *want)
@@ -151,61 +154,67 @@ static void check_codebook(const double *r, const json_t *want, double tol)
             assert_close(r[c * cols(want) + d], cell(want, c, d), tol);
 }
 
-/* Labels, codebooks and polish of the paper's sweeps. */
-static void check_extraction(ferry_ctx *ctx, const json_t *j, const observed *x,
-                             const mindtl_factors *f)
+/* Groups, codebooks and the two-way k-means of the paper's sweeps. */
+static void check_extraction(scope *s, const json_t *j, const ratings *x, const onmtf *f)
 {
-    const int64_t k = f->b->rows, l = f->b->cols;
     int32_t u[64], v[64];
-    double r[64], n[64], dist = 0;
+    double r[64];
+    const grouping g = {f->b.rows, f->b.cols, r, u, v};
 
-    assert_ok(ctx, ferry_i_mindtl_harden(ctx, f->u, u));
-    assert_ok(ctx, ferry_i_mindtl_harden(ctx, f->v, v));
-    check_labels(x->x->rows, u, get(get(j, "harden_paper_50"), "u"));
-    check_labels(x->x->cols, v, get(get(j, "harden_paper_50"), "v"));
-    assert_ok(ctx, ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, n));
+    onmtf_groups(s, f->u, u);
+    onmtf_groups(s, f->v, v);
+    check_labels(x->users, u, get(get(j, "harden_paper_50"), "u"));
+    check_labels(x->items, v, get(get(j, "harden_paper_50"), "v"));
+    block_means(s, x->x, &g, 0);
     check_codebook(r, get(get(j, "codebook_beta0"), "R"), 1e-8);
-    check_codebook(n, get(get(j, "codebook_beta0"), "N"), 0);
-    assert_ok(ctx, ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 5, r, NULL));
+    block_means(s, x->x, &g, 5);
     check_codebook(r, get(get(j, "codebook_beta5"), "R"), 1e-8);
-    assert_ok(ctx, ferry_i_mindtl_polish(ctx, x, k, l, 20, u, v, &dist));
-    check_labels(x->x->rows, u, get(get(j, "polish_beta0"), "u"));
-    check_labels(x->x->cols, v, get(get(j, "polish_beta0"), "v"));
-    assert_ok(ctx, ferry_i_mindtl_block_means(ctx, x->x, k, l, u, v, 0, r, NULL));
+    (void)two_way_kmeans(s, x, &g, 20);
+    check_labels(x->users, u, get(get(j, "polish_beta0"), "u"));
+    check_labels(x->items, v, get(get(j, "polish_beta0"), "v"));
     check_codebook(r, get(get(j, "polish_beta0"), "R"), 1e-8);
+}
+
+static void check_ionmtf(scope *s, void *arg)
+{
+    const char *const rule[] = {"paper", "orth", "ding"};
+    const json_t *j = arg;
+    const ratings x = cells(s, get(j, "X"), get(j, "M"));
+
+    for (int i = 0; i < 3; i++) {
+        const onmtf f =
+            check_sweeps(s, j, get(get(j, "modes"), rule[i]), (onmtf_rule)i, &x);
+        if (i == RULE_PLAIN) check_extraction(s, j, &x, &f);
+    }
 }
 
 static void test_ionmtf(void **state)
 {
     ferry_ctx *ctx = *state;
-    const char *const rule[] = {"paper", "orth", "ding"};
     json_t *j = golden("mindtl/ionmtf_small.json");
 
     for (int engine = 0; j && engine < 2; engine++) {
-        observed x = cells(ctx, get(j, "X"), get(j, "M"));
-        assert_ok(ctx, ferry_ctx_set_engine(ctx, engine ? "ref" : "host"));
-        for (int i = 0; i < 3; i++) {
-            mindtl_factors f;
-            check_sweeps(ctx, j, get(get(j, "modes"), rule[i]), (mindtl_rule)i, &x, &f);
-            if (i == RULE_PAPER) check_extraction(ctx, j, &x, &f);
-            ferry_i_mindtl_factors_clear(&f);
-        }
-        ferry_i_observed_clear(&x);
+        assert_ok(ctx, ferry_i_ctx_set_engine(ctx, engine ? "ref" : "host"));
+        assert_ok(ctx, scope_run(ctx, check_ionmtf, j));
     }
     json_decref(j);
+}
+
+static void check_onmtf(scope *s, void *arg)
+{
+    const json_t *j = arg;
+    const ratings x = cells(s, get(j, "X"), NULL);
+
+    (void)check_sweeps(s, j, get(j, "ding"), RULE_DING, &x);
 }
 
 static void test_onmtf(void **state)
 {
     ferry_ctx *ctx = *state;
     json_t *j = golden("mindtl/onmtf_full.json");
-    mindtl_factors f;
 
     if (!j) skip();
-    observed x = cells(ctx, get(j, "X"), NULL);
-    check_sweeps(ctx, j, get(j, "ding"), RULE_DING, &x, &f);
-    ferry_i_mindtl_factors_clear(&f);
-    ferry_i_observed_clear(&x);
+    assert_ok(ctx, scope_run(ctx, check_onmtf, j));
     json_decref(j);
 }
 
@@ -218,42 +227,91 @@ static const int item[N] = {2, 6, 2, 6, 7, 0, 3, 4, 5, 7, 0, 3, 4, 5, 6, 7, 0,
                             1, 3, 4, 7, 1, 3, 0, 1, 3, 4, 5, 0, 1, 5, 6, 7};
 static const double value[N] = {4, 4, 1, 5, 4, 5, 5, 2, 1, 1, 1, 4, 2, 5, 1, 5, 1,
                                 3, 3, 5, 4, 4, 4, 1, 2, 3, 5, 5, 3, 2, 3, 4, 2};
-static const double r_first[] = {1.5, 4.5, 3.0, 4.8, 1.2, 2.5, 3.3, 3.1, 4.9};
-static const double r_second[] = {2, 4, 5, 1};
+static double r_first[] = {1.5, 4.5, 3.0, 4.8, 1.2, 2.5, 3.3, 3.1, 4.9};
+static double r_second[] = {2, 4, 5, 1};
 
-static void test_target_numbers(void **state)
+/* At most `iters` iterations of algorithm 2. */
+static double solve(scope *s, const ratings *x, codebook_weights solver, int64_t iters,
+                    int64_t parts, const grouping *g, double *lambda, int64_t *done)
 {
-    ferry_ctx *ctx = *state;
+    const codebook_options o = {.iters = iters, .theta = 0.05};
+    codebook_run r = {&o, 0, 0, false};
+
+    return codebook_reconstruct(s, x, solver, &r, parts, g, lambda, done);
+}
+
+static void check_numbers(scope *s, void *arg)
+{
     static const int32_t want_u[2][P] = {{0, 2, 0, 0, 0, 1, 0, 1, 1, 0},
                                          {0, 0, 0, 1, 0, 1, 0, 1, 0, 0}};
     static const int32_t want_v[2][Q] = {{1, 0, 1, 1, 0, 2, 2, 2, 0},
                                          {1, 1, 0, 0, 0, 0, 1, 0, 0}};
     int32_t u[2][P] = {{0}},
             v[2][Q] = {{1, 2, 1, 1, 0, 1, 2, 1, 0}, {1, 1, 0, 0, 1, 0, 1, 0, 0}};
-    mindtl_part part[] = {{3, 3, r_first, u[0], v[0]}, {2, 2, r_second, u[1], v[1]}};
-    const mindtl_target how = {LAMBDA_SIMPLEX, true, 50, 1e-9, NULL};
-    observed x = triples(ctx, N, user, item, value, P, Q);
-    double lambda[2], trace[50], f = 0;
+    const grouping g[] = {{3, 3, r_first, u[0], v[0]}, {2, 2, r_second, u[1], v[1]}};
+    const ratings x = triples(s, N, user, item, value, P, Q);
+    double lambda[2];
     int64_t iters = 0;
 
-    assert_ok(
-        ctx, ferry_i_mindtl_reconstruct(ctx, &x, &how, 2, part, lambda, trace, &iters, &f));
+    (void)arg;
+    assert_close(solve(s, &x, LAMBDA_SIMPLEX, 50, 2, g, lambda, &iters), 25.54317053741038,
+                 1e-12);
     assert_int_equal(iters, 2);
-    assert_close(f, 25.54317053741038, 1e-12);
     assert_close(lambda[0], 0.4320117654432384, 1e-9);
     assert_memory_equal(u, want_u, sizeof want_u);
     assert_memory_equal(v, want_v, sizeof want_v);
-    ferry_i_observed_clear(&x);
 }
 
-static void check_run(ferry_ctx *ctx, const json_t *j, const observed *x, int64_t sweeps,
-                      const char *name, int64_t parts, codebook_weights solver, bool joint)
+static void test_target_numbers(void **state)
 {
-    const mindtl_target how = {solver, joint, sweeps, 1e-9, NULL};
+    assert_ok(*state, scope_run(*state, check_numbers, NULL));
+}
+
+/* One source. By least squares its weight is the best there is; on the simplex, and of sgd, 1. The numbers of an independent
+ * program, which tries all groups and lets numpy.linalg.lstsq() find lambda. A pattern of 0 says nothing. */
+static void check_one_source(scope *s, void *arg)
+{
+    static const int32_t want_u[P] = {0, 2, 2, 0, 0, 1, 2, 1, 0, 1},
+                         want_v[Q] = {2, 2, 1, 2, 0, 0, 2, 1, 0};
+    static double nothing[9] = {0};
+    const ratings x = triples(s, N, user, item, value, P, Q);
+    double lambda = 0, least = 0;
+    int64_t iters = 0;
+
+    (void)arg;
+    for (int solver = LAMBDA_SIMPLEX; solver <= LAMBDA_LS; solver++) {
+        int32_t u[P] = {0}, v[Q] = {1, 2, 1, 1, 0, 1, 2, 1, 0};
+        grouping g = {3, 3, r_first, u, v};
+        const double f = solve(s, &x, (codebook_weights)solver, 50, 1, &g, &lambda, &iters);
+        if (solver != LAMBDA_LS) {
+            assert_true(lambda == 1);
+            least = f;
+            continue;
+        }
+        assert_int_equal(iters, 3);
+        assert_close(lambda, 0.9176731575055459, 1e-7); /* a ridge of 1e-8 */
+        assert_close(f, 58.35028346068523, 1e-12);
+        assert_true(f < least);
+        assert_memory_equal(u, want_u, sizeof want_u);
+        assert_memory_equal(v, want_v, sizeof want_v);
+        g.r = nothing;
+        (void)solve(s, &x, LAMBDA_LS, 50, 1, &g, &lambda, &iters);
+        assert_true(lambda == 1);
+    }
+}
+
+static void test_one_source(void **state)
+{
+    assert_ok(*state, scope_run(*state, check_one_source, NULL));
+}
+
+static void check_run(scope *s, const json_t *j, const ratings *x, int64_t sweeps,
+                      const char *name, int64_t parts, codebook_weights solver)
+{
     char key[32];
     int32_t u[2][64], v[2][64];
-    double r[2][64], lambda[2], trace[64], f = 0;
-    mindtl_part part[2];
+    double r[2][64], lambda[2];
+    grouping g[2];
     int64_t iters = 0;
     const json_t *want;
 
@@ -261,128 +319,110 @@ static void check_run(ferry_ctx *ctx, const json_t *j, const observed *x, int64_
     want = get(get(get(j, "runs"), name), key);
     for (int64_t n = 0; n < parts; n++) {
         const json_t *book = json_array_get(get(j, "R"), (size_t)n);
-        part[n] = (mindtl_part){rows(book), cols(book), r[n], u[n], v[n]};
+        g[n] = (grouping){rows(book), cols(book), r[n], u[n], v[n]};
         for (int64_t i = 0; i < rows(book) * cols(book); i++)
             r[n][i] = cell(book, i / cols(book), i % cols(book));
-        for (int64_t i = 0; i < x->x->cols; i++)
+        for (int64_t i = 0; i < x->items; i++)
             v[n][i] = (int32_t)cell(get(j, "v0"), n, i);
     }
-    assert_ok(ctx, ferry_i_mindtl_reconstruct(ctx, x, &how, parts, part, lambda, trace,
-                                              &iters, &f));
-    assert_close(f, json_number_value(get(want, "objective")), 1e-8);
+    assert_close(solve(s, x, solver, sweeps, parts, g, lambda, &iters),
+                 json_number_value(get(want, "objective")), 1e-8);
     assert_int_equal(iters, rows(get(want, "trace")));
-    for (int64_t t = 0; t < iters; t++)
-        assert_close(trace[t], at(get(want, "trace"), t), 1e-8);
     for (int64_t n = 0; n < parts; n++) {
         assert_close(lambda[n], at(get(want, "lam"), n), 1e-8);
-        check_labels(x->x->rows, u[n], json_array_get(get(want, "u"), (size_t)n));
-        check_labels(x->x->cols, v[n], json_array_get(get(want, "v"), (size_t)n));
+        check_labels(x->users, u[n], json_array_get(get(want, "u"), (size_t)n));
+        check_labels(x->items, v[n], json_array_get(get(want, "v"), (size_t)n));
     }
-    for (int64_t i = 0; i < x->x->rows; i++) {
-        for (int64_t c = 0; c < x->x->cols; c++) {
-            double sum = 0;
-            for (int64_t n = 0; n < parts; n++)
-                sum += lambda[n] * r[n][u[n][i] * part[n].l + v[n][c]];
-            assert_close(sum, cell(get(want, "reconstruction"), i, c), 1e-8);
-        }
-    }
+    for (int64_t i = 0; i < x->users; i++)
+        for (int64_t c = 0; c < x->items; c++)
+            assert_close(grouped_rating(parts, g, lambda, -1, i, c),
+                         cell(get(want, "reconstruction"), i, c), 1e-8);
 }
 
-static void test_target(void **state)
+static void check_target(scope *s, void *arg)
 {
-    ferry_ctx *ctx = *state;
     static const int64_t sweeps[] = {1, 5, 50};
-    json_t *j = golden("mindtl/target_small.json");
+    const json_t *j = arg;
     int u[64], i[64];
     double v[64];
 
-    if (!j) skip();
     for (int64_t e = 0; e < rows(get(j, "rows")); e++) {
         u[e] = (int)at(get(j, "rows"), e);
         i[e] = (int)at(get(j, "cols"), e);
         v[e] = at(get(j, "vals"), e);
     }
-    observed x = triples(ctx, rows(get(j, "rows")), u, i, v,
-                         (int64_t)at(get(j, "shape"), 0), (int64_t)at(get(j, "shape"), 1));
-    for (int s = 0; s < 3; s++) {
-        check_run(ctx, j, &x, sweeps[s], "cbt_first_source", 1, LAMBDA_SIMPLEX, true);
-        check_run(ctx, j, &x, sweeps[s], "simplex_joint", 2, LAMBDA_SIMPLEX, true);
-        check_run(ctx, j, &x, sweeps[s], "ls_joint", 2, LAMBDA_LS, true);
-        check_run(ctx, j, &x, sweeps[s], "simplex_separate", 2, LAMBDA_SIMPLEX, false);
-        check_run(ctx, j, &x, sweeps[s], "sgd_joint", 2, LAMBDA_SGD, true);
+    const ratings x =
+        triples(s, rows(get(j, "rows")), u, i, v, (int64_t)at(get(j, "shape"), 0),
+                (int64_t)at(get(j, "shape"), 1));
+    for (int k = 0; k < 3; k++) {
+        check_run(s, j, &x, sweeps[k], "cbt_first_source", 1, LAMBDA_SIMPLEX);
+        check_run(s, j, &x, sweeps[k], "simplex_joint", 2, LAMBDA_SIMPLEX);
+        check_run(s, j, &x, sweeps[k], "ls_joint", 2, LAMBDA_LS);
+        check_run(s, j, &x, sweeps[k], "sgd_joint", 2, LAMBDA_SGD);
     }
-    ferry_i_observed_clear(&x);
+}
+
+static void test_target(void **state)
+{
+    json_t *j = golden("mindtl/target_small.json");
+
+    if (!j) skip();
+    assert_ok(*state, scope_run(*state, check_target, j));
     json_decref(j);
+}
+
+static void check_match(scope *s, void *arg)
+{
+    static const int32_t want_v[Q] = {1, 1, 1, 2, 0, 0, 0, 0, 0};
+    const ratings x = triples(s, N, user, item, value, P, Q);
+    int32_t v[Q];
+
+    (void)arg;
+    codebook_match(s, &x, &(grouping){3, 3, r_first, NULL, v});
+    assert_memory_equal(v, want_v, sizeof want_v);
+}
+
+static void test_match(void **state)
+{
+    assert_ok(*state, scope_run(*state, check_match, NULL));
 }
 
 /* ---- lambda ---- */
 
-static void test_lambda(void **state)
+static void check_lambda(scope *s, void *arg)
 {
-    ferry_ctx *ctx = *state;
-    json_t *j = golden("mindtl/lambda.json"), *one;
+    static const char *const key[] = {"simplex", "sgd_theta05_steps100_from_third",
+                                      "ls_ridge1e8"};
+    const json_t *one;
     size_t i;
-    const char *const key[] = {"simplex", "sgd_theta05_steps100_from_third", "ls_ridge1e8"};
 
-    json_array_foreach(j, i, one)
+    json_array_foreach((json_t *)arg, i, one)
     {
         const int64_t p = rows(get(one, "H"));
-        ferry_small *h = NULL;
+        const small h = small_new(s, p, p);
         double c[16], lambda[16];
-        assert_ok(ctx, ferry_i_small_new(ctx, p, p, &h));
         for (int64_t a = 0; a < p; a++) {
             c[a] = at(get(one, "c"), a);
             for (int64_t b = 0; b < p; b++)
-                FERRY_AT(h, a, b) = cell(get(one, "H"), a, b);
+                AT(h, a, b) = cell(get(one, "H"), a, b);
         }
-        for (int s = 0; s < 3; s++) {
+        for (int k = 0; k < 3; k++) {
             for (int64_t a = 0; a < p; a++)
                 lambda[a] = 1 / (double)p;
-            assert_ok(ctx, ferry_i_mindtl_lambda(ctx, (codebook_weights)s, h, c,
-                                                 (int64_t)json_number_value(get(one, "n")),
-                                                 0.05, 100, lambda));
+            codebook_lambda(s, (codebook_weights)k, h, c, json_number_value(get(one, "n")),
+                            0.05, lambda);
             for (int64_t a = 0; a < p; a++)
-                assert_close(lambda[a], at(get(one, key[s]), a), 1e-8);
+                assert_close(lambda[a], at(get(one, key[k]), a), 1e-8);
         }
-        ferry_i_free(h);
     }
-    json_decref(j);
 }
 
-/* ---- soft ---- */
-
-static void test_soft(void **state)
+static void test_lambda(void **state)
 {
-    ferry_ctx *ctx = *state;
-    static const int32_t want_v[Q] = {1, 1, 1, 2, 0, 0, 0, 0, 0};
-    /* of the first user, and of the one without ratings */
-    static const double first[] = {0.03295910672740741, 0.030477411866817544,
-                                   0.936563481405775};
-    static const double cold[] = {0.16045215023756587, 0.3040544277133155,
-                                  0.5354934220491187};
-    observed x = triples(ctx, N, user, item, value, P, Q);
-    json_t *j = golden("mindtl/soft_bias.json");
-    int32_t v[Q];
-    mindtl_soft s;
-    const codebook b = {3, 3, (double *)(uintptr_t)r_first};
+    json_t *j = golden("mindtl/lambda.json");
 
-    assert_ok(ctx, ferry_i_mindtl_match(ctx, &x, 3, 3, r_first, v));
-    assert_memory_equal(v, want_v, sizeof want_v);
-    assert_ok(ctx, ferry_i_mindtl_soft_new(ctx, P, Q, 3, 3, &s));
-    assert_ok(ctx, ferry_i_mindtl_soft_fit(ctx, &x, &b, v, 5, 1, NULL, &s));
-    assert_close(s.sigma2, 1.2252400240358512, 1e-12);
-    for (int64_t c = 0; c < 3; c++) {
-        assert_close(FERRY_ROW(s.pu, 0)[c], first[c], 1e-12);
-        assert_close(FERRY_ROW(s.pu, 4)[c], cold[c], 1e-12);
-    }
-    if (j) {
-        check_block(s.pu, get(j, "Pu"), 1e-8);
-        check_block(s.pv, get(j, "Pv"), 1e-8);
-        check_labels(Q, v, get(j, "init_v"));
-    }
+    assert_ok(*state, scope_run(*state, check_lambda, j));
     json_decref(j);
-    ferry_i_mindtl_soft_clear(&s);
-    ferry_i_observed_clear(&x);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
@@ -390,8 +430,9 @@ static void test_soft(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_ionmtf), TEST(test_onmtf),  TEST(test_target_numbers),
-        TEST(test_target), TEST(test_lambda), TEST(test_soft),
+        TEST(test_ionmtf),     TEST(test_onmtf),  TEST(test_target_numbers),
+        TEST(test_one_source), TEST(test_target), TEST(test_lambda),
+        TEST(test_match),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,66 +1,61 @@
 /* M-MLTL's minimum by Newton's method, against balanced sweeps. */
 #include <math.h>
 
-#include "ferry_test.h"
-#include "methods/mmltl/mmltl.h"
+#include "in_scope.h"
 #include "oracle.h"
 
 /* A problem with entries N(0, 1), column j of G times fall^j; delta partly along G. */
 typedef struct problem {
-    ferry_block *g, *delta, *u, *v;
-    ferry_mmltl p;
+    block u, v;
+    mmd_problem p;
 } problem;
 
-static problem make(ferry_ctx *ctx, int64_t d, int64_t m, double size, double fall,
+static problem make(scope *s, int64_t d, int64_t m, double size, double fall,
                     double strength)
 {
-    problem z = {0};
+    problem z = {.u = block_new(s, HERE(d), d, m), .v = block_new(s, HERE(m), m, m)};
+    const block g = block_new(s, HERE(d), d, m), delta = block_new(s, HERE(d), d, 1);
     ferry_rng rng;
-    double sigma = 0, delta2 = 0;
+    double delta2 = 0;
 
     ferry_i_rng_seed(&rng, 7, (uint64_t)(d * 1000 + m));
-    assert_ok(ctx, ferry_i_block_new(ctx, d, m, &z.g));
-    assert_ok(ctx, ferry_i_block_new(ctx, d, 1, &z.delta));
-    assert_ok(ctx, ferry_i_block_new(ctx, d, m, &z.u));
-    assert_ok(ctx, ferry_i_block_new(ctx, m, m, &z.v));
-    ferry_i_fill_normal(z.g, &rng);
-    ferry_i_fill_normal(z.delta, &rng);
+    fill_normal(s, &rng, g);
+    fill_normal(s, &rng, delta);
     for (int64_t i = 0; i < d; i++) {
-        z.delta->data[i] += FERRY_ROW(z.g, i)[0];
-        delta2 += z.delta->data[i] * z.delta->data[i];
+        delta.at[i] += ROW(g, i)[0];
+        delta2 += delta.at[i] * delta.at[i];
         for (int64_t j = 0; j < m; j++)
-            FERRY_ROW(z.g, i)[j] *= size * pow(fall, (double)j);
+            ROW(g, i)[j] *= size * pow(fall, (double)j);
     }
-    assert_ok(ctx, ferry_i_mmltl_sigma(ctx, z.g, &sigma));
-    z.p = (ferry_mmltl){z.g, z.delta, strength * sigma / delta2, 0.5, 2};
+    z.p = (mmd_problem){g, delta, strength * mmd_sigma(s, g) / delta2, 0.5, 2};
     return z;
 }
 
-static void clear(problem *z)
+static mmd_found solve(scope *s, const problem *z, double tol, int64_t max_iter, bool plain)
 {
-    FERRY_FREE(z->g, z->delta, z->u, z->v);
+    return mmd_solve(s, &z->p, &(mmd_solver){tol, max_iter, plain, "test"}, z->u, z->v);
 }
 
 /* U V' of two solutions, and U U', which the latent features hang on. */
 static void same(const problem *a, const problem *b, double tol)
 {
-    for (int64_t i = 0; i < a->u->rows; i++)
-        for (int64_t j = 0; j < a->v->rows; j++) {
+    for (int64_t i = 0; i < a->u.n; i++)
+        for (int64_t j = 0; j < a->v.n; j++) {
             double x = 0, y = 0, scale = 0;
-            for (int64_t k = 0; k < a->u->k; k++) {
-                x += FERRY_ROW(a->u, i)[k] * FERRY_ROW(a->v, j)[k];
-                y += FERRY_ROW(b->u, i)[k] * FERRY_ROW(b->v, j)[k];
-                scale += fabs(FERRY_ROW(b->u, i)[k] * FERRY_ROW(b->v, j)[k]);
+            for (int64_t k = 0; k < a->u.k; k++) {
+                x += ROW(a->u, i)[k] * ROW(a->v, j)[k];
+                y += ROW(b->u, i)[k] * ROW(b->v, j)[k];
+                scale += fabs(ROW(b->u, i)[k] * ROW(b->v, j)[k]);
             }
             assert_true(fabs(x - y) <= tol * (1 + scale));
         }
-    for (int64_t i = 0; i < a->u->rows; i++)
-        for (int64_t j = 0; j < a->u->rows; j++) {
+    for (int64_t i = 0; i < a->u.n; i++)
+        for (int64_t j = 0; j < a->u.n; j++) {
             double x = 0, y = 0, scale = 0;
-            for (int64_t k = 0; k < a->u->k; k++) {
-                x += FERRY_ROW(a->u, i)[k] * FERRY_ROW(a->u, j)[k];
-                y += FERRY_ROW(b->u, i)[k] * FERRY_ROW(b->u, j)[k];
-                scale += fabs(FERRY_ROW(b->u, i)[k] * FERRY_ROW(b->u, j)[k]);
+            for (int64_t k = 0; k < a->u.k; k++) {
+                x += ROW(a->u, i)[k] * ROW(a->u, j)[k];
+                y += ROW(b->u, i)[k] * ROW(b->u, j)[k];
+                scale += fabs(ROW(b->u, i)[k] * ROW(b->u, j)[k]);
             }
             assert_true(fabs(x - y) <= tol * (1 + scale));
         }
@@ -68,65 +63,51 @@ static void same(const problem *a, const problem *b, double tol)
 
 /* More, as many and fewer features than labels; weak and strong terms; some directions
  * below the threshold, or all of them. */
-static void test_against_sweeps(void **state)
+IN_SCOPE(test_against_sweeps)
 {
-    ferry_ctx *ctx = *state;
     const int64_t shapes[][2] = {{1, 1}, {2, 5}, {4, 4}, {5, 4}, {12, 6}, {3, 9}};
     const double sizes[] = {0.01, 1, 30}, strengths[] = {0.1, 3, 30};
 
     for (int64_t c = 0; c < FERRY_COUNT(shapes); c++)
-        for (int64_t s = 0; s < FERRY_COUNT(sizes); s++)
+        for (int64_t k = 0; k < FERRY_COUNT(sizes); k++)
             for (int64_t t = 0; t < FERRY_COUNT(strengths); t++) {
-                problem a =
-                    make(ctx, shapes[c][0], shapes[c][1], sizes[s], 0.7, strengths[t]);
-                problem b =
-                    make(ctx, shapes[c][0], shapes[c][1], sizes[s], 0.7, strengths[t]);
-                ferry_mmltl_found fast, plain;
-                double gap = 1;
-                assert_ok(ctx, ferry_i_mmltl_solve(ctx, &a.p, 1e-12, 100, a.u, a.v, &fast));
-                assert_ok(ctx, ferry_i_mmltl_solve_plain(ctx, &b.p, 1e-12, 20000, b.u, b.v,
-                                                         &plain));
+                const problem a =
+                    make(s, shapes[c][0], shapes[c][1], sizes[k], 0.7, strengths[t]);
+                const problem b =
+                    make(s, shapes[c][0], shapes[c][1], sizes[k], 0.7, strengths[t]);
+                const mmd_found fast = solve(s, &a, 1e-12, 100, false),
+                                plain = solve(s, &b, 1e-12, 20000, true);
                 assert_true(fast.converged);
                 assert_close(fast.objective, plain.objective, 1e-9);
-                assert_ok(ctx, oracle_mmltl_gap(ctx, &a.p, a.u, a.v, &gap));
-                assert_true(gap < 1e-8);
+                assert_true(oracle_mmltl_gap(s, &a.p, a.u, a.v) < 1e-8);
                 /* sweeps crawl where a direction is at the threshold: no gain, no limit */
                 if (plain.converged) same(&a, &b, 1e-6);
-                clear(&a);
-                clear(&b);
             }
 }
 
 /* Singular values over four orders of magnitude: a handful of steps, where a thousand
  * sweeps are not enough. */
-static void test_steps(void **state)
+IN_SCOPE(test_steps)
 {
-    ferry_ctx *ctx = *state;
-    problem a = make(ctx, 61, 60, 3000, 0.85, 30), b = make(ctx, 61, 60, 3000, 0.85, 30);
-    ferry_mmltl_found fast, plain;
+    const problem a = make(s, 61, 60, 3000, 0.85, 30), b = make(s, 61, 60, 3000, 0.85, 30);
+    const mmd_found fast = solve(s, &a, 1e-10, 1000, false),
+                    plain = solve(s, &b, 1e-10, 300, true);
 
-    assert_ok(ctx, ferry_i_mmltl_solve(ctx, &a.p, 1e-10, 1000, a.u, a.v, &fast));
     assert_true(fast.converged);
     assert_true(fast.sweeps <= 15);
-    assert_ok(ctx, ferry_i_mmltl_solve_plain(ctx, &b.p, 1e-10, 300, b.u, b.v, &plain));
     assert_false(plain.converged);
     assert_true(fast.objective <= plain.objective * (1 + 1e-12));
-    clear(&a);
-    clear(&b);
 }
 
 /* A tolerance that rounding does not allow: it stops, and says how near it came. */
-static void test_out_of_reach(void **state)
+IN_SCOPE(test_out_of_reach)
 {
-    ferry_ctx *ctx = *state;
-    problem a = make(ctx, 9, 8, 1e6, 0.2, 1e6);
-    ferry_mmltl_found found;
+    const problem a = make(s, 9, 8, 1e6, 0.2, 1e6);
+    const mmd_found found = solve(s, &a, 0, 60, false);
 
-    assert_ok(ctx, ferry_i_mmltl_solve(ctx, &a.p, 0, 60, a.u, a.v, &found));
     assert_false(found.converged);
     assert_true(found.sweeps < 60);
     assert_true(found.kkt < 1e-6);
-    clear(&a);
 }
 
 static ferry_answer second(void *user, const ferry_progress *p)
@@ -134,38 +115,42 @@ static ferry_answer second(void *user, const ferry_progress *p)
     return p->done < 2 ? FERRY_GO : *(ferry_answer *)user;
 }
 
-static void test_finish_and_cancel(void **state)
+static void two_steps(scope *s, void *arg)
 {
-    ferry_ctx *ctx = *state;
-    problem a = make(ctx, 21, 20, 100, 0.9, 30);
-    ferry_answer answer = FERRY_FINISH;
-    ferry_mmltl_found found;
+    const problem a = make(s, 21, 20, 100, 0.9, 30);
 
-    ferry_ctx_set_progress(ctx, second, &answer);
-    assert_ok(ctx, ferry_i_mmltl_solve(ctx, &a.p, 1e-10, 1000, a.u, a.v, &found));
+    ferry_ctx_set_progress(scope_ctx(s), second, arg);
+    const mmd_found found = solve(s, &a, 1e-10, 1000, false);
     assert_true(found.finish);
     assert_int_equal(found.sweeps, 2);
-    answer = FERRY_CANCEL;
-    assert_int_equal(ferry_i_mmltl_solve(ctx, &a.p, 1e-10, 1000, a.u, a.v, &found),
-                     FERRY_ECANCELLED);
-    ferry_ctx_set_progress(ctx, NULL, NULL);
-    clear(&a);
 }
 
-static ferry_status solve_once(ferry_ctx *ctx, void *arg)
+static void test_finish_and_cancel(void **state)
 {
-    problem *a = arg;
-    ferry_mmltl_found found;
+    ferry_answer answer = FERRY_FINISH;
 
-    return ferry_i_mmltl_solve(ctx, &a->p, 1e-10, 20, a->u, a->v, &found);
+    assert_ok(*state, scope_run(*state, two_steps, &answer));
+    answer = FERRY_CANCEL;
+    assert_int_equal(scope_run(*state, two_steps, &answer), FERRY_ECANCELLED);
+    ferry_ctx_set_progress(*state, NULL, NULL);
+}
+
+static void solve_once(scope *s, void *arg)
+{
+    const problem a = make(s, 6, 4, 10, 0.8, 30);
+
+    (void)arg;
+    (void)solve(s, &a, 1e-10, 20, false);
+}
+
+static ferry_status run_once(ferry_ctx *ctx, void *arg)
+{
+    return scope_run(ctx, solve_once, arg);
 }
 
 static void test_allocations_fail(void **state)
 {
-    problem a = make(*state, 6, 4, 10, 0.8, 30);
-
-    each_allocation_fails(*state, solve_once, &a);
-    clear(&a);
+    each_allocation_fails(*state, run_once, NULL);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, ctx_setup, ctx_teardown)

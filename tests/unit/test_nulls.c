@@ -38,15 +38,20 @@ static void test_inside(void **state)
     const ferry_array none = {2, 2, 2, NULL}, full = {2, 2, 2, x};
     const ferry_sparse empty = {.rows = 2, .cols = 2, .start = NULL},
                        half = {.rows = 2, .cols = 2, .start = start};
+    const ferry_results *const nothing[] = {NULL};
     ferry_domain *d = NULL;
+    char *text = NULL;
 
+    told(ferry_summary_table(ctx, 1, nothing, NULL, &text));
+    told(ferry_summary_table(ctx, 1, nothing, "json", &text));
+    assert_null(text);
     assert_ok(ctx, ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
-    told(ferry_domain_add_dense(ctx, d, "v", &none, NULL, NULL));
-    told(ferry_domain_add_sparse(ctx, d, "v", &empty, NULL, NULL));
-    told(ferry_domain_add_sparse(ctx, d, "v", &half, NULL, NULL));
-    told(ferry_domain_add_dense(ctx, d, "v", &full, names, NULL));
-    told(ferry_domain_add_dense(ctx, d, "v", &full, NULL, names));
-    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "v", &full, NULL, NULL));
+    told(ferry_domain_add_dense(ctx, d, "v", &none, NULL, NULL, NULL));
+    told(ferry_domain_add_sparse(ctx, d, "v", &empty, NULL, NULL, NULL));
+    told(ferry_domain_add_sparse(ctx, d, "v", &half, NULL, NULL, NULL));
+    told(ferry_domain_add_dense(ctx, d, "v", &full, names, NULL, NULL));
+    told(ferry_domain_add_dense(ctx, d, "v", &full, NULL, names, NULL));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, d, "v", &full, NULL, NULL, NULL));
     told(ferry_domain_set_classes(ctx, d, 2, names, names));
     told(ferry_domain_add_graph(ctx, d, "g", 2, names, names, NULL));
     told(ferry_domain_set_ratings(ctx, d, 2, names, names, x));

@@ -87,7 +87,7 @@ static ferry_status run(ferry_ctx *ctx, bench *b, int at_once, bool *finish)
 
     ctx->jobs = 0;
     ctx->threads = 1;
-    assert_ok(ctx, ferry_ctx_set_jobs(ctx, at_once));
+    assert_ok(ctx, ferry_i_ctx_set_jobs(ctx, at_once));
     return ferry_i_pool_run(ctx, &jobs, finish);
 }
 
@@ -118,7 +118,7 @@ static void test_no_jobs_and_no_join(void **state)
     bench b = new_bench();
 
     assert_ok(ctx, ferry_i_pool_run(ctx, &(ferry_jobs){.run = job, .arg = &b}, NULL));
-    assert_ok(ctx, ferry_ctx_set_jobs(ctx, 3));
+    assert_ok(ctx, ferry_i_ctx_set_jobs(ctx, 3));
     assert_ok(ctx,
               ferry_i_pool_run(ctx, &(ferry_jobs){.n = 5, .run = job, .arg = &b}, NULL));
     assert_true(b.ran[4] && !b.ran[5]);
@@ -181,7 +181,7 @@ static void test_join_fails(void **state)
     for (int at_once = 1; at_once <= 4; at_once *= 2) {
         bench b = new_bench();
         const ferry_jobs jobs = {.n = N, .run = job, .join = refuse_third, .arg = &b};
-        assert_ok(ctx, ferry_ctx_set_jobs(ctx, at_once));
+        assert_ok(ctx, ferry_i_ctx_set_jobs(ctx, at_once));
         assert_fails(ctx, ferry_i_pool_run(ctx, &jobs, NULL), FERRY_ENUMERIC, "3 cannot");
     }
 }
@@ -302,7 +302,7 @@ static void test_nested_runs_inline(void **state)
     assert_ok(ctx, run(ctx, &plain, 1, NULL));
     for (int i = 0; i < 4; i++)
         b[i] = new_bench();
-    assert_ok(ctx, ferry_ctx_set_jobs(ctx, 4));
+    assert_ok(ctx, ferry_i_ctx_set_jobs(ctx, 4));
     assert_ok(ctx, ferry_i_pool_run(ctx, &(ferry_jobs){.n = 4, .run = outer_job, .arg = b},
                                     NULL));
     for (int i = 0; i < 4; i++) {
@@ -338,15 +338,15 @@ static void test_plan(void **state)
     assert_int_equal(ctx->jobs, 1);
     const int64_t held = ferry_i_memory_held();
     assert_true(held > 0 && ferry_i_memory_limit(ctx) > held);
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, held + ((int64_t)1 << 30)));
+    assert_ok(ctx, ferry_i_ctx_set_memory(ctx, held + ((int64_t)1 << 30)));
     plan(ctx, 8, 8, 100, (int64_t)1 << 29); /* two fit, less what is taken meanwhile */
     assert_in_range(ctx->jobs, 1, 2);
     assert_int_equal(ctx->threads, 8 / ctx->jobs);
     plan(ctx, 8, 0, 100, (int64_t)1 << 31); /* not even one: one it is */
     assert_int_equal(ctx->jobs, 1);
     assert_int_equal(ctx->threads, 8);
-    assert_fails(ctx, ferry_ctx_set_jobs(ctx, -1), FERRY_EINVAL, "jobs = -1 is outside");
-    assert_fails(ctx, ferry_ctx_set_memory(ctx, -1), FERRY_EINVAL, "memory = -1");
+    assert_fails(ctx, ferry_i_ctx_set_jobs(ctx, -1), FERRY_EINVAL, "jobs = -1 is outside");
+    assert_fails(ctx, ferry_i_ctx_set_memory(ctx, -1), FERRY_EINVAL, "memory = -1");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)

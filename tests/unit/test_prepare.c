@@ -1,5 +1,5 @@
 /* From tasks to numbers: columns, labels, layouts, new data, the model's file. */
-#include "prepare/prepare.h"
+#include "kept.h"
 #include "small_task.h"
 
 static const char *const abc[] = {"a", "b", "c"}, *const cbd[] = {"c", "b", "d"},
@@ -65,32 +65,24 @@ static void test_joined(void **state)
     for (int sparse = 0; sparse < 2; sparse++) {
         ferry_task *task = resolved(ctx, two_domains(ctx, sparse));
         ferry_prepared *p = NULL;
-        ferry_rows r = {0}, all = {0};
-        assert_ok(ctx, ferry_i_prepare_fits(ctx, task, &joined));
-        assert_ok(ctx, ferry_i_prepare(ctx, task, &joined, &p));
+        ferry_rows r = {0};
+        assert_ok(ctx, fits_prepared(ctx, task, &joined));
+        assert_ok(ctx, make_prepared(ctx, task, &joined, &p));
         assert_int_equal(p->n_rows, 2);
         assert_int_equal(p->n_sources, 1);
         assert_int_equal(p->k, 2);
-        assert_int_equal(ferry_i_prepared_width(p), 2);
+        assert_int_equal(prepared_width(p), 2);
         assert_matrix(p->rows[0].x[0], 3, 2, s);
-        assert_matrix(ferry_i_prepared_target(p)->x[0], 3, 2, t);
+        assert_matrix(prepared_target(p)->x[0], 3, 2, t);
         assert_true(p->rows[0].x[0]->dense != NULL); /* by fill, not by file */
         assert_int_equal(p->rows[0].labelled, 2);
         assert_int_equal(p->rows[0].cls[1], 1);
         assert_int_equal(p->rows[0].cls[2], -1);
         assert_int_equal(p->rows[1].cls[1], 0);
-        assert_string_equal(ferry_i_prepared_links(p), "t.x = s.x by name");
-        assert_ok(ctx, ferry_i_prepare_rows(ctx, p, p->rows[1].domain, &r));
+        assert_string_equal(p->links->text, "t.x = s.x by name");
+        assert_ok(ctx, make_rows(ctx, p, p->rows[1].domain, &r));
         assert_matrix(r.x[0], 3, 2, t);
         assert_null(r.cls);
-        assert_ok(ctx, ferry_i_prepared_stack(ctx, p, &all));
-        assert_int_equal(all.n, 6);
-        assert_int_equal(all.labelled, 3);
-        assert_int_equal(all.cls[4], 0);
-        assert_close(at(all.x[0], 3, 0), 30, 0);
-        ferry_i_rows_clear(&all);
-        ferry_i_rows_clear(&r);
-        ferry_i_prepared_free(p);
         ferry_task_free(task);
     }
 }
@@ -105,7 +97,7 @@ static void test_labelled(void **state)
 
     w.labelled = true;
     w.scale = FERRY_SCALE_COMMON;
-    assert_ok(ctx, ferry_i_prepare(ctx, task, &w, &p));
+    assert_ok(ctx, make_prepared(ctx, task, &w, &p));
     assert_int_equal(p->rows[0].n, 2);
     assert_int_equal(p->rows[1].n, 1);
     assert_int_equal(p->rows[1].instance[0], 1);
@@ -113,7 +105,6 @@ static void test_labelled(void **state)
     assert_close(p->space[0].scale->shift[0], 18, 1e-14);
     assert_close(at(p->rows[1].x[0], 0, 0), (60 - 18.0) * p->space[0].scale->factor[0],
                  1e-15);
-    ferry_i_prepared_free(p);
     ferry_task_free(task);
 }
 
@@ -155,7 +146,7 @@ static void test_path(void **state)
     ferry_prepared *p = NULL;
     ferry_rows r = {0};
 
-    assert_ok(ctx, ferry_i_prepare(ctx, task, &w, &p));
+    assert_ok(ctx, make_prepared(ctx, task, &w, &p));
     assert_int_equal(p->n_spaces, 2);
     assert_int_equal(p->cols, 6);
     assert_int_equal(p->n_rows, 3);
@@ -166,12 +157,9 @@ static void test_path(void **state)
     for (int i = 0; i < 3; i++)
         assert_null(p->rows[i].x[0]->dense);
     assert_true(!p->rows[0].has[0] && p->rows[0].has[1] && p->rows[1].has[0]);
-    assert_int_equal(ferry_i_prepared_column(p, 1), 1);
-    ferry_i_prepared_forget(p);
-    assert_ok(ctx, ferry_i_prepare_rows(ctx, p, task->domains[2], &r));
+    assert_int_equal(prepared_column(p, 1), 1);
+    assert_ok(ctx, make_rows(ctx, kept_prepared(ctx, p), task->domains[2], &r));
     assert_matrix(r.x[0], 2, 2, frame);
-    ferry_i_rows_clear(&r);
-    ferry_i_prepared_free(p);
     ferry_task_free(task);
 }
 
@@ -197,8 +185,8 @@ static void test_apart(void **state)
     small_view(ctx, target, "few", 2, 2, few, some, NULL, false);
     small_classes(ctx, target, "pqp");
     task = resolved(ctx, small_task(ctx, FERRY_CLASSIFY, NULL, target));
-    assert_ok(ctx, ferry_i_prepare(ctx, task, &w, &p));
-    r = ferry_i_prepared_target(p);
+    assert_ok(ctx, make_prepared(ctx, task, &w, &p));
+    r = prepared_target(p);
     assert_int_equal(r->n_x, 2);
     assert_null(r->x[0]->dense); /* 2 of 120 cells: CSR, and not centred */
     assert_non_null(r->x[1]->dense);
@@ -211,7 +199,6 @@ static void test_apart(void **state)
     assert_close(r->shift[0][1], -2 * f, 1e-15);
     assert_close(r->x[1]->dense[2], 0, 0); /* not there */
     assert_close(r->x[1]->dense[4], (1 - 3.0) * p->space[1].scale->factor[0], 1e-15);
-    ferry_i_prepared_free(p);
     ferry_task_free(task);
 }
 
@@ -233,11 +220,10 @@ static void test_missing(void **state)
     ferry_task *task = resolved(ctx, small_task(ctx, FERRY_CLASSIFY, source, target));
     w.missing = true;
     w.shared = false;
-    assert_ok(ctx, ferry_i_prepare(ctx, task, &w, &p));
+    assert_ok(ctx, make_prepared(ctx, task, &w, &p));
     assert_matrix(p->rows[0].x[0], 2, 3, want);
     assert_matrix(p->rows[1].x[0], 2, 3, mine);
     assert_ptr_equal(p->rows[1].x[0], task->domains[1]->views[0]->x); /* no copy */
-    ferry_i_prepared_free(p);
     ferry_task_free(task);
 }
 
@@ -253,11 +239,11 @@ static void test_needs(void **state)
     small_view(ctx, source, "x", 2, 3, v, NULL, abc, false);
     small_view(ctx, target, "x", 2, 3, v, NULL, xyz, false);
     ferry_task *task = resolved(ctx, small_task(ctx, FERRY_CLASSIFY, source, target));
-    assert_fails(ctx, ferry_i_prepare_fits(ctx, task, &joined), FERRY_ENEEDS,
+    assert_fails(ctx, fits_prepared(ctx, task, &joined), FERRY_ENEEDS,
                  "m needs a source with labels");
     ferry_wants w = joined;
     w.taught = false;
-    assert_fails(ctx, ferry_i_prepare(ctx, task, &w, &p), FERRY_ENEEDS,
+    assert_fails(ctx, make_prepared(ctx, task, &w, &p), FERRY_ENEEDS,
                  "m needs features that source 's' (3) and target 't' (3) share");
     assert_null(p);
     ferry_task_free(task);
@@ -265,18 +251,12 @@ static void test_needs(void **state)
 
 /* ---- save and load ---- */
 
-/* A preparation alone, as a method's state would have it. */
-static void file(ferry_io *io, void *state)
-{
-    ferry_i_prepared_file(io, state);
-}
-
 static ferry_dict *saved(ferry_ctx *ctx, const ferry_prepared *p)
 {
     ferry_dict *dict = NULL;
 
     assert_ok(ctx, ferry_i_dict_new(ctx, &dict));
-    assert_ok(ctx, ferry_i_io_save(ctx, file, &p, dict));
+    assert_ok(ctx, save_prepared(ctx, p, dict));
     return dict;
 }
 
@@ -298,13 +278,13 @@ static void test_positive(void **state)
             double least = 0;
             w.positive = (ferry_positive)how;
             w.scale = roots ? FERRY_SCALE_ROOTS : FERRY_SCALE_AUTO;
-            assert_ok(ctx, ferry_i_prepare(ctx, task, &w, &p));
+            assert_ok(ctx, make_prepared(ctx, task, &w, &p));
             assert_int_equal(p->frame[0].scale->kind, roots || how == FERRY_POSITIVE
                                                           ? FERRY_SCALE_ROOTS
                                                           : FERRY_SCALE_STANDARD);
             ferry_dict *dict = saved(ctx, p);
-            assert_ok(ctx, ferry_i_io_load(ctx, file, dict, &q));
-            assert_ok(ctx, ferry_i_prepare_rows(ctx, q, task->domains[0], &r));
+            assert_ok(ctx, load_prepared(ctx, dict, &q));
+            assert_ok(ctx, make_rows(ctx, q, task->domains[0], &r));
             for (int64_t e = 0; e < r.x[0]->nnz; e++)
                 least = fmin(least, r.x[0]->value[e]);
             assert_int_equal(least < 0,
@@ -312,10 +292,7 @@ static void test_positive(void **state)
             assert_int_equal(r.x[0]->nnz, p->rows[0].x[0]->nnz);
             assert_memory_equal(r.x[0]->value, p->rows[0].x[0]->value,
                                 (size_t)r.x[0]->nnz * sizeof(double));
-            ferry_i_rows_clear(&r);
             ferry_i_dict_free(dict);
-            ferry_i_prepared_free(p);
-            ferry_i_prepared_free(q);
         }
     ferry_task_free(task);
 }
@@ -331,20 +308,16 @@ static void test_save(void **state)
         ferry_rows a = {0}, b = {0};
         ferry_dict *dict = NULL;
         w.scale = (int)k;
-        assert_ok(ctx, ferry_i_prepare(ctx, task, &w, &p));
+        assert_ok(ctx, make_prepared(ctx, task, &w, &p));
         dict = saved(ctx, p);
-        assert_ok(ctx, ferry_i_io_load(ctx, file, dict, &q));
-        assert_ok(ctx, ferry_i_prepare_rows(ctx, p, task->domains[1], &a));
-        assert_ok(ctx, ferry_i_prepare_rows(ctx, q, task->domains[1], &b));
+        assert_ok(ctx, load_prepared(ctx, dict, &q));
+        assert_ok(ctx, make_rows(ctx, p, task->domains[1], &a));
+        assert_ok(ctx, make_rows(ctx, q, task->domains[1], &b));
         assert_int_equal(a.x[0]->nnz, b.x[0]->nnz);
         assert_memory_equal(a.x[0]->dense, b.x[0]->dense,
                             (size_t)a.x[0]->nnz * sizeof(double));
-        assert_int_equal(ferry_i_prepared_width(q), 2);
-        ferry_i_rows_clear(&a);
-        ferry_i_rows_clear(&b);
+        assert_int_equal(prepared_width(q), 2);
         ferry_i_dict_free(dict);
-        ferry_i_prepared_free(p);
-        ferry_i_prepared_free(q);
         ferry_task_free(task);
     }
 }
@@ -380,11 +353,9 @@ static void test_strange(void **state)
         assert_ok(ctx,
                   ferry_i_dict_put_reals(ctx, dict, "prepare.factor.0", 1, 2, numbers));
         if (i < 0)
-            assert_ok(ctx, ferry_i_io_load(ctx, file, dict, &p));
+            assert_ok(ctx, load_prepared(ctx, dict, &p));
         else
-            assert_fails(ctx, ferry_i_io_load(ctx, file, dict, &p), FERRY_EDATA,
-                         bad[i].text);
-        ferry_i_prepared_free(p);
+            assert_fails(ctx, load_prepared(ctx, dict, &p), FERRY_EDATA, bad[i].text);
         ferry_i_dict_free(dict);
     }
 }
@@ -406,11 +377,10 @@ static void test_strange_columns(void **state)
         assert_ok(ctx,
                   ferry_i_dict_put_ints(ctx, dict, "prepare.columns.0", 3, columns[i]));
         if (i == 0)
-            assert_ok(ctx, ferry_i_io_load(ctx, file, dict, &p));
+            assert_ok(ctx, load_prepared(ctx, dict, &p));
         else
-            assert_fails(ctx, ferry_i_io_load(ctx, file, dict, &p), FERRY_EDATA,
+            assert_fails(ctx, load_prepared(ctx, dict, &p), FERRY_EDATA,
                          "tensor prepare.columns.0");
-        ferry_i_prepared_free(p);
         ferry_i_dict_free(dict);
     }
 }
@@ -425,15 +395,13 @@ static void test_other_data(void **state)
     ferry_prepared *p = NULL;
     ferry_rows r = {0};
 
-    assert_ok(ctx, ferry_i_prepare(ctx, task, &joined, &p));
-    assert_fails(ctx, ferry_i_prepare_rows(ctx, p, d, &r), FERRY_EDATA,
+    assert_ok(ctx, make_prepared(ctx, task, &joined, &p));
+    assert_fails(ctx, make_rows(ctx, p, d, &r), FERRY_EDATA,
                  "view 'x' has 2 features, the model's 3");
     small_view(ctx, d, "y", 1, 2, v, NULL, NULL, false);
-    assert_fails(ctx, ferry_i_prepare_rows(ctx, p, d, &r), FERRY_EDATA,
+    assert_fails(ctx, make_rows(ctx, p, d, &r), FERRY_EDATA,
                  "the model has 1 views, domain 'new' 2");
-    ferry_i_rows_clear(&r);
     ferry_domain_free(d);
-    ferry_i_prepared_free(p);
     ferry_task_free(task);
 }
 
@@ -442,42 +410,40 @@ static void test_other_data(void **state)
 typedef struct whole {
     ferry_task *task;
     ferry_wants wants;
-    bool stack;
 } whole;
+
+static void free_dict(void *dict)
+{
+    ferry_i_dict_free(dict);
+}
+
+static void prepare_body(scope *s, void *arg)
+{
+    const whole *w = arg;
+    const ferry_domain *target = w->task->domains[w->task->n_domains - 1];
+    const ferry_prepared *p = prepare(s, split_of(s, w->task), &w->wants);
+    ferry_dict *dict = NULL;
+
+    (void)prepare_rows(s, p, target, false, false);
+    scope_check(s, ferry_i_dict_new(scope_ctx(s), &dict));
+    scope_defer(s, free_dict, dict);
+    prepared_save(s, prepared_keep(s, p), "prepare", dict);
+    (void)prepared_load(s, s, "prepare", dict);
+}
 
 static ferry_status prepare_all(ferry_ctx *ctx, void *arg)
 {
-    ferry_status st = FERRY_OK;
-    const whole *w = arg;
-    const ferry_domain *target = w->task->domains[w->task->n_domains - 1];
-    ferry_prepared *p = NULL, *q = NULL;
-    ferry_rows r = {0}, all = {0};
-    ferry_dict *dict = NULL;
-
-    FERRY_TRY(ferry_i_prepare(ctx, w->task, &w->wants, &p));
-    FERRY_TRY(ferry_i_prepare_rows(ctx, p, target, &r));
-    FERRY_TRY(ferry_i_dict_new(ctx, &dict));
-    FERRY_TRY(ferry_i_io_save(ctx, file, &p, dict));
-    FERRY_TRY(ferry_i_io_load(ctx, file, dict, &q));
-    if (w->stack) FERRY_TRY(ferry_i_prepared_stack(ctx, p, &all));
-    FERRY_HAVE(ctx, !ferry_i_memory_lost()); /* of the diagnostics: a fit asks at its end */
-done:
-    ferry_i_dict_free(dict);
-    ferry_i_rows_clear(&r);
-    ferry_i_rows_clear(&all);
-    ferry_i_prepared_free(p);
-    ferry_i_prepared_free(q);
-    return st;
+    return scope_run(ctx, prepare_body, arg);
 }
 
 static void test_no_memory(void **state)
 {
     ferry_ctx *ctx = *state;
-    whole w = {resolved(ctx, two_domains(ctx, true)), joined, true};
+    whole w = {resolved(ctx, two_domains(ctx, true)), joined};
 
     each_allocation_fails(ctx, prepare_all, &w);
     ferry_task_free(w.task);
-    w = (whole){three_domains(ctx), joined, false};
+    w = (whole){three_domains(ctx), joined};
     w.wants.domains |= FERRY_BRIDGES;
     w.wants.layout = FERRY_PATH;
     w.wants.shared = false;
@@ -488,7 +454,7 @@ static void test_no_memory(void **state)
     ferry_task_free(w.task);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, ctx_setup, ctx_teardown)
+#define TEST(name) KEPT_TEST(name)
 
 int main(void)
 {

@@ -1,44 +1,23 @@
 /* RankSVM and its thresholds: the golden cases, by hand, properties. */
 #include "golden.h"
-#include "learn/learn.h"
+#include "in_scope.h"
+#include "learn/ranksvm.h"
 
-static ferry_matrix *dense_of(ferry_ctx *ctx, int64_t n, int64_t d, const double *data)
+static matrix dense_of(scope *s, int64_t n, int64_t d, const double *data)
 {
-    const ferry_array a = {n, d, d, data};
-    ferry_matrix *x = NULL;
+    const matrix x = matrix_dense(s, HERE(n), n, d);
 
-    assert_ok(ctx, ferry_i_matrix_from_array(ctx, &a, &x));
+    if (n * d > 0) memcpy(x.m->dense, data, (size_t)(n * d) * sizeof *data);
     return x;
 }
 
-static ferry_matrix *sparse_of(ferry_ctx *ctx, const ferry_matrix *x)
+static ranker fit(scope *s, double C, int64_t epochs, matrix x, const double *mean,
+                  int64_t m, const uint8_t *on)
 {
-    ferry_matrix *s = NULL;
-    int64_t at = 0;
+    const ranker_options o = {.C = C, .epochs = epochs, .scale = true};
+    const ranker r = ranker_fit(s, s, &o, x, mean, m, on);
 
-    assert_ok(ctx, ferry_i_matrix_csr(ctx, x->rows, x->cols, x->nnz, &s));
-    for (int64_t i = 0; i < x->rows; i++) {
-        for (int64_t j = 0; j < x->cols; j++) {
-            if (x->dense[i * x->cols + j] == 0) continue;
-            s->index[at] = (int32_t)j;
-            s->value[at++] = x->dense[i * x->cols + j];
-        }
-        s->start[i + 1] = at;
-    }
-    s->nnz = at;
-    return s;
-}
-
-static ferry_ranksvm *fit(ferry_ctx *ctx, double C, int64_t epochs, bool scale,
-                          const ferry_matrix *x, const double *mean, int64_t m,
-                          const uint8_t *on)
-{
-    const ferry_ranksvm_options o = {.C = C, .epochs = epochs, .scale = scale};
-    ferry_ranksvm *r = NULL;
-    bool finish = true;
-
-    assert_ok(ctx, ferry_i_ranksvm_fit(ctx, &o, x, mean, m, on, &r, &finish));
-    assert_false(finish);
+    assert_false(r.finish);
     return r;
 }
 
@@ -63,53 +42,48 @@ static void golden_close(const json_t *o, const char *key, const double *a, doub
 }
 
 /* Scores and sets of the target, which the file has labels x instances. */
-static void check_target(ferry_ctx *ctx, const ferry_ranksvm *r, const ferry_matrix *zt,
-                         const json_t *run)
+static void check_target(scope *s, const ranker *r, matrix zt, const json_t *run)
 {
-    const int64_t n = zt->rows, m = r->m;
+    const int64_t n = zt.n, m = r->w.n;
     double *scores = golden_transposed(run, "scores_t", NULL, NULL);
     double *pred = golden_transposed(run, "pred_t", NULL, NULL);
-    ferry_block *f = NULL;
+    const block f = block_new(s, HERE(n), n, m);
     uint8_t set[16];
 
-    assert_ok(ctx, ferry_i_block_new(ctx, n, m, &f));
-    assert_ok(ctx, ferry_i_ranksvm_scores(ctx, r, zt, NULL, f));
-    all_close(n * m, f->data, scores, 1e-8);
+    ranker_scores(s, r, zt, NULL, f);
+    all_close(n * m, f.at, scores, 1e-8);
     for (int64_t i = 0; i < n; i++) {
-        ferry_i_ranksvm_decide(r, FERRY_ROW(f, i), set);
+        ranker_decide(m, r->threshold, ROW(f, i), set);
         for (int64_t k = 0; k < m; k++)
             assert_int_equal(set[k], pred[i * m + k]);
     }
-    ferry_i_free(f);
     free(pred);
     free(scores);
 }
 
-static void test_golden(void **state)
+IN_SCOPE(test_golden)
 {
-    ferry_ctx *ctx = *state;
     json_t *root = golden("mmltl/ranksvm_small.json"), *run, *c;
     int64_t d, ns, nt, m;
     size_t i;
 
-    if (!root) skip();
+    if (!root) return;
     double *zs = golden_transposed(root, "Zs", &d, &ns),
            *zt = golden_transposed(root, "Zt", &d, &nt),
            *y = golden_transposed(root, "Ys", &m, &ns);
-    uint8_t *on = calloc((size_t)(ns * m), 1);
-    ferry_matrix *xs = dense_of(ctx, ns, d, zs), *xt = dense_of(ctx, nt, d, zt);
+    uint8_t *on = NEW(s, uint8_t, ns * m);
+    const matrix xs = dense_of(s, ns, d, zs), xt = dense_of(s, nt, d, zt);
     for (int64_t e = 0; e < ns * m; e++)
         on[e] = y[e] != 0;
     json_array_foreach(golden_at(root, "runs"), i, run)
     {
-        ferry_ranksvm *r = fit(ctx, golden_real(run, "C"),
-                               (int64_t)golden_real(run, "epochs"), true, xs, NULL, m, on);
-        assert_close(r->scale, golden_real(run, "scale"), 1e-14);
-        golden_close(run, "W", r->w, 1e-8);
-        golden_close(run, "thr_coef", r->threshold, 1e-8);
-        assert_close(r->objective, golden_real(run, "primal"), 1e-10);
-        check_target(ctx, r, xt, run);
-        ferry_i_ranksvm_free(r);
+        const ranker r = fit(s, golden_real(run, "C"), (int64_t)golden_real(run, "epochs"),
+                             xs, NULL, m, on);
+        assert_close(r.scale, golden_real(run, "scale"), 1e-14);
+        golden_close(run, "W", r.w.at, 1e-8);
+        golden_close(run, "thr_coef", r.threshold, 1e-8);
+        assert_close(r.objective, golden_real(run, "primal"), 1e-10);
+        check_target(s, &r, xt, run);
     }
     json_array_foreach(golden_at(root, "thresholds"), i, c)
     {
@@ -117,13 +91,10 @@ static void test_golden(void **state)
                scratch[32];
         for (int64_t k = 0; k < m; k++)
             on[k] = t[k] != 0;
-        assert_close(ferry_i_best_threshold(m, f, on, scratch), golden_real(c, "t"), 1e-14);
+        assert_close(best_threshold(m, f, on, scratch), golden_real(c, "t"), 1e-14);
         free(f);
         free(t);
     }
-    ferry_i_matrix_free(xs);
-    ferry_i_matrix_free(xt);
-    free(on);
     free(zs);
     free(zt);
     free(y);
@@ -146,8 +117,7 @@ static void test_thresholds(void **state)
 
     (void)state;
     for (int64_t c = 0; c < FERRY_COUNT(cases); c++)
-        assert_close(ferry_i_best_threshold(3, cases[c].f, cases[c].y, scratch), cases[c].t,
-                     1e-14);
+        assert_close(best_threshold(3, cases[c].f, cases[c].y, scratch), cases[c].t, 1e-14);
 }
 
 static int64_t errors_at(int64_t m, const double *f, const uint8_t *y, double t)
@@ -186,125 +156,98 @@ static void test_best_threshold(void **state)
             const int64_t less = errors_at(m, f, y, best) - errors_at(m, f, y, t);
             if (less > 0 || (less == 0 && t < best)) best = t;
         }
-        assert_close(ferry_i_best_threshold(m, f, y, scratch), best, 1e-14);
+        assert_close(best_threshold(m, f, y, scratch), best, 1e-14);
     }
 }
 
 /* One instance x = 1, labels {a} and not {b}, no scaling. W = [w, -w], one pair with |[x,
  * 1]|^2 = 2: a = min(C, 1/4), w = a [1, 1], the margin 4 a. */
-static void test_one_pair(void **state)
+IN_SCOPE(test_one_pair)
 {
-    ferry_ctx *ctx = *state;
     const double one = 1;
     const uint8_t on[] = {1, 0};
-    ferry_matrix *x = dense_of(ctx, 1, 1, &one);
+    const matrix x = dense_of(s, 1, 1, &one);
 
-    for (int small = 0; small < 2; small++) {
-        const double a = small ? 0.1 : 0.25;
-        ferry_ranksvm *r = fit(ctx, small ? 0.1 : 7, 10, false, x, NULL, 2, on);
-        const double want[] = {a, a, -a, -a};
-        all_close(4, r->w, want, 1e-14);
-        assert_int_equal(r->epochs, 2); /* the second one changes nothing */
-        assert_close(r->objective, 2 * a * a + (small ? 0.1 * (1 - 0.4) : 0), 1e-14);
-        ferry_i_ranksvm_free(r);
+    for (int little = 0; little < 2; little++) {
+        const double a = little ? 0.1 : 0.25, want[] = {a, a, -a, -a};
+        const ranker_options o = {.C = little ? 0.1 : 7, .epochs = 10};
+        const ranker r = ranker_fit(s, s, &o, x, NULL, 2, on);
+        all_close(4, r.w.at, want, 1e-14);
+        assert_int_equal(r.epochs, 2); /* the second one changes nothing */
+        assert_close(r.objective, 2 * a * a + (little ? 0.1 * (1 - 0.4) : 0), 1e-14);
     }
-    ferry_i_matrix_free(x);
 }
 
 typedef struct problem {
-    ferry_matrix *x;
+    matrix x;
     uint8_t *on;
     int64_t m;
 } problem;
 
 /* n instances of d features, m labels that the features tell, half the entries 0. */
-static problem make(ferry_ctx *ctx, int64_t n, int64_t d, int64_t m)
+static problem make(scope *s, int64_t n, int64_t d, int64_t m)
 {
-    problem p = {.m = m, .on = calloc((size_t)(n * m), 1)};
+    const problem p = {matrix_dense(s, HERE(n), n, d), NEW(s, uint8_t, n * m), m};
+    double *x = p.x.m->dense;
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 11, 2);
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, n, d, &p.x));
     for (int64_t e = 0; e < n * d; e++)
-        p.x->dense[e] = ferry_i_rng_below(&rng, 2) ? 3 + ferry_i_rng_normal(&rng) : 0;
+        x[e] = ferry_i_rng_below(&rng, 2) ? 3 + ferry_i_rng_normal(&rng) : 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < m; k++)
-            p.on[i * m + k] = p.x->dense[i * d + k % d] + ferry_i_rng_normal(&rng) > 3;
+            p.on[i * m + k] = x[i * d + k % d] + ferry_i_rng_normal(&rng) > 3;
     return p;
 }
 
-static void clear(problem *p)
-{
-    ferry_i_matrix_free(p->x);
-    free(p->on);
-}
-
 /* Sparse is dense; a mean taken off inside is a mean taken off before. */
-static void test_sparse_and_mean(void **state)
+IN_SCOPE(test_sparse_and_mean)
 {
-    ferry_ctx *ctx = *state;
-
     for (int64_t m = 1; m < 8; m += 2) {
-        problem p = make(ctx, 40, 5, m);
-        ferry_matrix *s = sparse_of(ctx, p.x), *shifted = NULL;
+        const problem p = make(s, 40, 5, m);
+        const matrix sparse = to_sparse(s, p.x), shifted = dense_of(s, 40, 5, p.x.m->dense);
         double mean[5] = {0};
-        ferry_ranksvm *a = fit(ctx, 1, 7, true, p.x, NULL, m, p.on),
-                      *b = fit(ctx, 1, 7, true, s, NULL, m, p.on), *c, *e;
-        ferry_block *f = NULL, *g = NULL;
-        all_close(m * 6, b->w, a->w, 1e-12);
-        all_close(m + 1, b->threshold, a->threshold, 1e-9);
-        shifted = dense_of(ctx, 40, 5, p.x->dense);
+        const ranker a = fit(s, 1, 7, p.x, NULL, m, p.on),
+                     b = fit(s, 1, 7, sparse, NULL, m, p.on);
+        const block f = block_new(s, HERE(40), 40, m), g = block_like(s, f);
+        all_close(m * 6, b.w.at, a.w.at, 1e-12);
+        all_close(m + 1, b.threshold, a.threshold, 1e-9);
         for (int64_t i = 0; i < 200; i++)
-            mean[i % 5] += p.x->dense[i] / 40;
+            mean[i % 5] += p.x.m->dense[i] / 40;
         for (int64_t i = 0; i < 200; i++)
-            shifted->dense[i] -= mean[i % 5];
-        c = fit(ctx, 1, 7, true, s, mean, m, p.on);
-        e = fit(ctx, 1, 7, true, shifted, NULL, m, p.on);
-        assert_close(c->scale, e->scale, 1e-13);
-        all_close(m * 6, c->w, e->w, 1e-11);
-        assert_ok(ctx, ferry_i_block_new(ctx, 40, m, &f));
-        assert_ok(ctx, ferry_i_block_new(ctx, 40, m, &g));
-        assert_ok(ctx, ferry_i_ranksvm_scores(ctx, c, s, mean, f));
-        assert_ok(ctx, ferry_i_ranksvm_scores(ctx, e, shifted, NULL, g));
-        all_close(40 * m, f->data, g->data, 1e-11);
-        FERRY_FREE(f, g);
-        ferry_i_ranksvm_free(a);
-        ferry_i_ranksvm_free(b);
-        ferry_i_ranksvm_free(c);
-        ferry_i_ranksvm_free(e);
-        ferry_i_matrix_free(s);
-        ferry_i_matrix_free(shifted);
-        clear(&p);
+            shifted.m->dense[i] -= mean[i % 5];
+        const ranker c = fit(s, 1, 7, sparse, mean, m, p.on),
+                     e = fit(s, 1, 7, shifted, NULL, m, p.on);
+        assert_close(c.scale, e.scale, 1e-13);
+        all_close(m * 6, c.w.at, e.w.at, 1e-11);
+        ranker_scores(s, &c, sparse, mean, f);
+        ranker_scores(s, &e, shifted, NULL, g);
+        all_close(40 * m, f.at, g.at, 1e-11);
     }
 }
 
 /* The primal value cannot be made smaller by moving any weight, and the w_k add up to 0. */
-static void test_minimum(void **state)
+IN_SCOPE(test_minimum)
 {
-    ferry_ctx *ctx = *state;
-    problem p = make(ctx, 30, 4, 5);
-    ferry_ranksvm *r = fit(ctx, 1, 3000, true, p.x, NULL, 5, p.on);
-    ferry_ranksvm *few = fit(ctx, 1, 30, true, p.x, NULL, 5, p.on);
+    const problem p = make(s, 30, 4, 5);
+    const ranker r = fit(s, 1, 3000, p.x, NULL, 5, p.on),
+                 few = fit(s, 1, 30, p.x, NULL, 5, p.on);
 
-    assert_true(r->objective <= few->objective);
-    assert_close(r->objective, few->objective, 0.02);
+    assert_true(r.objective <= few.objective);
+    assert_close(r.objective, few.objective, 0.02);
     for (int64_t j = 0; j < 5; j++) {
-        double sum = 0;
+        double total = 0;
         for (int64_t k = 0; k < 5; k++)
-            sum += r->w[k * 5 + j];
-        assert_close(sum, 0, 1e-12);
+            total += ROW(r.w, k)[j];
+        assert_close(total, 0, 1e-12);
     }
-    ferry_i_ranksvm_free(few);
-    ferry_i_ranksvm_free(r);
-    clear(&p);
 }
 
 /* The primal value lies above the minimum by no more than the gap; what the steps of a pass find
  * of it is at most the tolerance when the fit stops, and a smaller one takes no fewer passes. */
-static void test_stops_by_gap(void **state)
+IN_SCOPE(test_stops_by_gap)
 {
-    ferry_ctx *ctx = *state;
-    problem p = make(ctx, 60, 4, 5);
+    const problem p = make(s, 60, 4, 5);
     int64_t learn = 0, last = 0;
 
     for (int64_t i = 0; i < 60; i++) {
@@ -313,76 +256,76 @@ static void test_stops_by_gap(void **state)
             count += p.on[i * 5 + k];
         learn += count > 0 && count < 5;
     }
-    ferry_ranksvm *best = fit(ctx, 2, 20000, true, p.x, NULL, 5, p.on);
-    assert_true(best->gap < 1e-12);
+    const ranker best = fit(s, 2, 20000, p.x, NULL, 5, p.on);
+    assert_true(best.gap < 1e-12);
     for (double tol = 0.1; tol > 1e-7; tol /= 10) {
-        const ferry_ranksvm_options o = {
+        const ranker_options o = {
             .C = 2, .epochs = 10000, .tol = tol, .scale = true, .shuffle = true};
-        ferry_ranksvm *r = NULL, *again = NULL;
-        bool finish;
-        assert_ok(ctx, ferry_i_ranksvm_fit(ctx, &o, p.x, NULL, 5, p.on, &r, &finish));
-        assert_ok(ctx, ferry_i_ranksvm_fit(ctx, &o, p.x, NULL, 5, p.on, &again, &finish));
-        assert_true(r->gap <= tol && r->epochs >= last && r->epochs < 10000);
+        const ranker r = ranker_fit(s, s, &o, p.x, NULL, 5, p.on),
+                     again = ranker_fit(s, s, &o, p.x, NULL, 5, p.on);
+        assert_true(r.gap <= tol && r.epochs >= last && r.epochs < 10000);
         /* steps make the gap that they find smaller, but W moves on: ten times is ample */
-        assert_true(r->objective >= best->objective * (1 - 1e-12));
-        assert_true(r->objective - best->objective <= 10 * tol * 2 * (double)learn);
-        all_close(25, again->w, r->w, 0); /* always the same orders */
-        last = r->epochs;
-        ferry_i_ranksvm_free(r);
-        ferry_i_ranksvm_free(again);
+        assert_true(r.objective >= best.objective * (1 - 1e-12));
+        assert_true(r.objective - best.objective <= 10 * tol * 2 * (double)learn);
+        all_close(25, again.w.at, r.w.at, 0); /* always the same orders */
+        last = r.epochs;
     }
     assert_true(last > 5);
-    ferry_i_ranksvm_free(best);
-    clear(&p);
 }
 
 /* Shuffled epochs go to the same minimum, in far fewer of them than those by rows. */
-static void test_shuffled(void **state)
+IN_SCOPE(test_shuffled)
 {
-    ferry_ctx *ctx = *state;
-    problem p = make(ctx, 200, 6, 5);
-    const ferry_ranksvm_options o = {
+    const problem p = make(s, 200, 6, 5);
+    const ranker_options o = {
         .C = 1, .epochs = 10000, .tol = 1e-13, .scale = true, .shuffle = true};
-    ferry_ranksvm *rows = fit(ctx, 1, 20000, true, p.x, NULL, 5, p.on), *r = NULL;
-    bool finish;
+    const ranker rows = fit(s, 1, 20000, p.x, NULL, 5, p.on),
+                 r = ranker_fit(s, s, &o, p.x, NULL, 5, p.on);
 
-    assert_ok(ctx, ferry_i_ranksvm_fit(ctx, &o, p.x, NULL, 5, p.on, &r, &finish));
-    assert_close(r->objective, rows->objective, 1e-9);
-    all_close(5 * 7, r->w, rows->w, 1e-5);
-    assert_true(r->epochs < rows->epochs);
-    ferry_i_ranksvm_free(rows);
-    ferry_i_ranksvm_free(r);
-    clear(&p);
+    assert_close(r.objective, rows.objective, 1e-9);
+    all_close(5 * 7, r.w.at, rows.w.at, 1e-5);
+    assert_true(r.epochs < rows.epochs);
+}
+
+/* Labels that all have the same features of their own: the same problem, the same steps. */
+IN_SCOPE(test_own_features)
+{
+    const problem p = make(s, 50, 4, 5);
+    const ranker_options o = {.C = 2, .epochs = 40, .tol = 1e-6, .shuffle = true};
+    const ranker r = ranker_fit(s, s, &o, p.x, NULL, 5, p.on);
+    const block x = {HERE(50), 50, 4, p.x.m->dense}, z[] = {x, x, x, x, x};
+    double w[5][4] = {{0}}, b[5] = {0}, *to[] = {w[0], w[1], w[2], w[3], w[4]};
+
+    ranker_fit_own(s, &o, 5, z, p.on, to, b);
+    for (int64_t k = 0; k < 5; k++) {
+        all_close(4, w[k], ROW(r.w, k), 1e-9);
+        assert_close(b[k], ROW(r.w, k)[4], 1e-9);
+    }
 }
 
 /* No labels, all labels, a label that never occurs, no features, no instances. */
-static void test_degenerate(void **state)
+IN_SCOPE(test_degenerate)
 {
-    ferry_ctx *ctx = *state;
     const double data[] = {1, 2, 3, 4};
     const uint8_t none[6] = {0}, all[] = {1, 1, 1, 1, 1, 1}, one[] = {1, 0, 0, 0, 1, 0};
-    const uint8_t *const labels[] = {none, all, one};
+    const uint8_t *const sets[] = {none, all, one};
     const int64_t shapes[][2] = {{2, 2}, {2, 0}, {0, 2}};
 
     for (int64_t c = 0; c < 3; c++)
-        for (int64_t s = 0; s < 3; s++) {
-            ferry_matrix *x = dense_of(ctx, shapes[s][0], shapes[s][1], data);
-            ferry_ranksvm *r = fit(ctx, 1, 5, true, x, NULL, 3, labels[c]);
+        for (int64_t i = 0; i < 3; i++) {
+            const matrix x = dense_of(s, shapes[i][0], shapes[i][1], data);
+            const ranker r = fit(s, 1, 5, x, NULL, 3, sets[c]);
             const double f[] = {0, 0, 0};
             uint8_t set[3];
-            ferry_i_ranksvm_decide(r, f, set);
-            if (s < 2 && c < 2) /* no order to learn, only the count */
+            ranker_decide(3, r.threshold, f, set);
+            if (i < 2 && c < 2) /* no order to learn, only the count */
                 assert_true(set[0] == c && set[1] == c && set[2] == c);
-            if (s == 0 && c == 2) {
-                ferry_block *scores = NULL;
-                assert_ok(ctx, ferry_i_block_new(ctx, 2, 3, &scores));
-                assert_ok(ctx, ferry_i_ranksvm_scores(ctx, r, x, NULL, scores));
-                for (int64_t i = 0; i < 2; i++)
-                    assert_true(FERRY_ROW(scores, i)[2] < FERRY_ROW(scores, i)[i]);
-                ferry_i_free(scores);
+            if (i == 0 && c == 2) {
+                const block scores = block_new(s, HERE(2), 2, 3);
+                ranker_scores(s, &r, x, NULL, scores);
+                for (int64_t k = 0; k < 2; k++)
+                    assert_true(ROW(scores, k)[2] < ROW(scores, k)[k]);
             }
-            ferry_i_ranksvm_free(r);
-            ferry_i_matrix_free(x);
         }
 }
 
@@ -391,52 +334,56 @@ static ferry_answer stop(void *user, const ferry_progress *p)
     return p->done < 3 ? FERRY_GO : *(ferry_answer *)user;
 }
 
-static void test_finish_and_cancel(void **state)
+static void hundred(scope *s, void *arg)
 {
-    ferry_ctx *ctx = *state;
-    problem p = make(ctx, 20, 3, 4);
-    const ferry_ranksvm_options o = {.C = 1, .epochs = 100, .scale = true};
-    ferry_answer answer = FERRY_FINISH;
-    ferry_ranksvm *r = NULL, *three = fit(ctx, 1, 3, true, p.x, NULL, 4, p.on);
-    bool finish = false;
+    const problem p = make(s, 20, 3, 4);
+    const ranker_options o = {.C = 1, .epochs = 100, .scale = true};
 
-    ferry_ctx_set_progress(ctx, stop, &answer);
-    assert_ok(ctx, ferry_i_ranksvm_fit(ctx, &o, p.x, NULL, 4, p.on, &r, &finish));
-    assert_true(finish);
-    all_close(16, r->w, three->w, 0);
-    ferry_i_ranksvm_free(r);
-    ferry_i_ranksvm_free(three);
-    answer = FERRY_CANCEL;
-    assert_int_equal(ferry_i_ranksvm_fit(ctx, &o, p.x, NULL, 4, p.on, &r, &finish),
-                     FERRY_ECANCELLED);
-    assert_null(r);
-    clear(&p);
+    *(ranker *)arg = ranker_fit(s, s, &o, p.x, NULL, 4, p.on);
 }
 
-static ferry_status everything(ferry_ctx *ctx, void *arg)
-{
-    ferry_status st = FERRY_OK;
-    const problem *p = arg;
-    const ferry_ranksvm_options o = {.C = 1, .epochs = 2, .scale = true, .shuffle = true};
-    ferry_ranksvm *r = NULL;
-    ferry_block *f = NULL;
-    bool finish;
+static ferry_answer answer;
 
-    FERRY_TRY(ferry_i_ranksvm_fit(ctx, &o, p->x, NULL, p->m, p->on, &r, &finish));
-    FERRY_TRY(ferry_i_block_new(ctx, p->x->rows, p->m, &f));
-    FERRY_TRY(ferry_i_ranksvm_scores(ctx, r, p->x, NULL, f));
-done:
-    ferry_i_free(f);
-    ferry_i_ranksvm_free(r);
-    return st;
+IN_SCOPE(test_finish)
+{
+    const problem p = make(s, 20, 3, 4);
+    const ranker three = fit(s, 1, 3, p.x, NULL, 4, p.on);
+    ranker r;
+
+    answer = FERRY_FINISH;
+    ferry_ctx_set_progress(scope_ctx(s), stop, &answer);
+    hundred(s, &r);
+    assert_true(r.finish);
+    all_close(16, r.w.at, three.w.at, 0);
+}
+
+static void test_cancel(void **state)
+{
+    ranker r;
+
+    answer = FERRY_CANCEL;
+    ferry_ctx_set_progress(*state, stop, &answer);
+    assert_int_equal(scope_run(*state, hundred, &r), FERRY_ECANCELLED);
+}
+
+static void everything(scope *s, void *arg)
+{
+    const problem p = make(s, 9, 3, 2);
+    const ranker_options o = {.C = 1, .epochs = 2, .scale = true, .shuffle = true};
+    const ranker r = ranker_fit(s, s, &o, p.x, NULL, p.m, p.on);
+
+    (void)arg;
+    ranker_scores(s, &r, p.x, NULL, block_new(s, p.x.rows, p.x.n, p.m));
+}
+
+static ferry_status run_everything(ferry_ctx *ctx, void *arg)
+{
+    return scope_run(ctx, everything, arg);
 }
 
 static void test_allocations_fail(void **state)
 {
-    problem p = make(*state, 9, 3, 2);
-
-    each_allocation_fails(*state, everything, &p);
-    clear(&p);
+    each_allocation_fails(*state, run_everything, NULL);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, ctx_setup, ctx_teardown)
@@ -444,11 +391,10 @@ static void test_allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_golden),           T(test_thresholds),
-        T(test_best_threshold),   T(test_one_pair),
-        T(test_sparse_and_mean),  T(test_minimum),
-        T(test_stops_by_gap),     T(test_shuffled),
-        T(test_degenerate),       T(test_finish_and_cancel),
+        T(test_golden),           T(test_thresholds),      T(test_best_threshold),
+        T(test_one_pair),         T(test_sparse_and_mean), T(test_minimum),
+        T(test_stops_by_gap),     T(test_shuffled),        T(test_own_features),
+        T(test_degenerate),       T(test_finish),          T(test_cancel),
         T(test_allocations_fail),
     };
     return cmocka_run_group_tests_name("ranksvm", tests, NULL, NULL);

@@ -70,6 +70,7 @@ static ferry_entry *add(ferry_results *rs, const char *name, ferry_kind kind, do
     assert_ok(ctx, ferry_opts_new(ctx, &options));
     assert_ok(ctx, ferry_opts_set(ctx, options, "C", "1"));
     r->pub.options = options;
+    r->pub.uses = ferry_i_uses(ferry_i_method_find("svm"), kind, options, true);
     ferry_ctx_free(ctx);
     for (int64_t i = 0; i < rs->run.planned; i++) {
         for (int64_t m = 0; m < rs->n_metrics; m++)
@@ -92,7 +93,7 @@ static void check_table(ferry_ctx *ctx, ferry_results *rs, const char *want)
     char *table = NULL;
 
     conclude(ctx, rs);
-    assert_ok(ctx, ferry_results_table(ctx, rs, &table));
+    assert_ok(ctx, ferry_results_table(ctx, rs, NULL, &table));
     assert_string_equal(table, want);
     ferry_string_free(table);
     ferry_results_free(rs);
@@ -114,10 +115,13 @@ static void test_table(void **state)
         *state, rs,
         "demo: classify 'here', 10 repeats, seed 1; ranked by accuracy (larger is better)\n"
         "\n"
-        "method                 accuracy       macro-f1  fit s  vs best baseline [95 %]\n"
-        "ttl               0.877 ± 0.018  0.877 ± 0.018   0.65  +0.059 [+0.049, +0.069]\n"
-        "svm train=target  0.818 ± 0.012  0.818 ± 0.012   0.50  best baseline\n"
-        "majority          0.500 ± 0.000  0.500 ± 0.000   0.50  -0.318 [-0.357, -0.279]\n"
+        "method            uses              accuracy       macro-f1  fit s  vs best baseline "
+        "[95 %]\n"
+        "ttl               transfer     0.877 ± 0.018  0.877 ± 0.018   0.65  +0.059 [+0.049, "
+        "+0.069]\n"
+        "svm train=target  target only  0.818 ± 0.012  0.818 ± 0.012   0.50  best baseline\n"
+        "majority          target only  0.500 ± 0.000  0.500 ± 0.000   0.50  -0.318 [-0.357, "
+        "-0.279]\n"
         "\n"
         "no result: hemap needs labels in a source domain; this task has source 'text' and "
         "target 'images'\n"
@@ -134,7 +138,7 @@ static void has(ferry_ctx *ctx, ferry_results *rs, const char *want)
     char *table = NULL;
 
     conclude(ctx, rs);
-    assert_ok(ctx, ferry_results_table(ctx, rs, &table));
+    assert_ok(ctx, ferry_results_table(ctx, rs, NULL, &table));
     if (!strstr(table, want)) print_error("no \"%s\" in:\n%s", want, table);
     assert_non_null(strstr(table, want));
     ferry_string_free(table);
@@ -152,9 +156,9 @@ static void test_smaller_is_better(void **state)
         *state, rs,
         "demo: regress 'here', 10 repeats, seed 1; ranked by rmse (smaller is better)\n"
         "\n"
-        "method         rmse          mae  fit s  vs best baseline [95 %]\n"
-        "ttl     104.5 ± 3.0  104.5 ± 3.0   0.50  -24.5 [-29.1, -19.9]\n"
-        "mean    129.0 ± 6.1  129.0 ± 6.1   0.50  best baseline\n"
+        "method  uses                rmse          mae  fit s  vs best baseline [95 %]\n"
+        "ttl     transfer     104.5 ± 3.0  104.5 ± 3.0   0.50  -24.5 [-29.1, -19.9]\n"
+        "mean    target only  129.0 ± 6.1  129.0 ± 6.1   0.50  best baseline\n"
         "\n"
         "best: ttl (rmse 104.5 ± 3.0, 10 repeats). It beats the best baseline, mean "
         "(129.0), by 24.5 (95 %\n"
@@ -206,9 +210,9 @@ static void test_one_repeat(void **state)
         *state, rs,
         "demo: classify 'here', 1 repeat, seed 1; ranked by accuracy (larger is better)\n"
         "\n"
-        "method  accuracy  macro-f1  fit s  vs best baseline [95 %]\n"
-        "ttl        0.900     0.900    123  +0.100 [+0.088, +0.112]\n"
-        "svm        0.800     0.800  <0.01  best baseline\n"
+        "method  uses         accuracy  macro-f1  fit s  vs best baseline [95 %]\n"
+        "ttl     transfer        0.900     0.900    123  +0.100 [+0.088, +0.112]\n"
+        "svm     target only     0.800     0.800  <0.01  best baseline\n"
         "\n"
         "best: ttl (accuracy 0.900, 1 repeat). It beats the best baseline, svm (0.800), by "
         "0.100 (95 %\ninterval 0.088 to 0.112, p<0.001). One repeat covers these labels "
@@ -227,11 +231,12 @@ static void test_wide(void **state)
         "demo: multilabel 'here', 10 repeats, seed 1; ranked by average-precision (larger "
         "is better)\n"
         "\n"
-        "method  average-precision   ranking-loss      one-error  fit s  vs best baseline "
-        "[95 %]\n"
-        "mmltl       0.945 ± 0.030  0.945 ± 0.030  0.945 ± 0.030   0.50  +0.100 [+0.089, "
-        "+0.111]\n"
-        "svm         0.845 ± 0.030  0.845 ± 0.030  0.845 ± 0.030   0.50  best baseline\n"
+        "method  uses         average-precision   ranking-loss      one-error  fit s  vs best "
+        "baseline [95 %]\n"
+        "mmltl   transfer         0.945 ± 0.030  0.945 ± 0.030  0.945 ± 0.030   0.50  +0.100 "
+        "[+0.089, +0.111]\n"
+        "svm     target only      0.845 ± 0.030  0.845 ± 0.030  0.845 ± 0.030   0.50  best "
+        "baseline\n"
         "\n"
         "method       coverage        hamming\n"
         "mmltl   0.945 ± 0.030  0.945 ± 0.030\n"
@@ -240,6 +245,35 @@ static void test_wide(void **state)
         "best: mmltl (average-precision 0.945 ± 0.030, 10 repeats). It beats the best "
         "baseline, svm (0.845),\n"
         "by 0.100 (95 % interval 0.089 to 0.111, p<0.001).\n");
+}
+
+/* On one screen: 12 methods, the best of each kind among them wherever it stands, and no control; "text" has all. */
+static void test_few(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_results *rs = results_of(FERRY_CLASSIFY, 3, 3);
+    char *few = NULL, *all = NULL, name[] = "ttl-a";
+
+    add(rs, "shuffled", FERRY_KIND_CONTROL, 0.9, 0);
+    for (; name[4] < 'a' + 13; name[4]++)
+        add(rs, name, FERRY_KIND_TRANSFER, 0.8 - 0.01 * (name[4] - 'a'), 0);
+    add(rs, "alone", FERRY_KIND_BASELINE, 0.5, 0);
+    add(rs, "pooled", FERRY_KIND_BASELINE, 0.4, 0)->pub.uses = FERRY_USES_POOLED;
+    conclude(ctx, rs);
+    assert_ok(ctx, ferry_results_table(ctx, rs, NULL, &few));
+    assert_ok(ctx, ferry_results_table(ctx, rs, "text", &all));
+    assert_non_null(strstr(few, "\nttl-j "));
+    assert_non_null(strstr(few, "\nalone   target only "));
+    assert_non_null(strstr(few, "\npooled  pooled "));
+    assert_null(strstr(few, "\nttl-k "));
+    assert_null(strstr(few, "\nshuffled "));
+    assert_non_null(strstr(few, "\n4 more methods: ferry table DIR --all.\n"));
+    assert_non_null(strstr(all, "\nttl-m "));
+    assert_non_null(strstr(all, "\nshuffled  control "));
+    assert_null(strstr(all, " more method"));
+    ferry_string_free(few);
+    ferry_string_free(all);
+    ferry_results_free(rs);
 }
 
 static void check_text(ferry_ctx *ctx, ferry_status st, char *text, const char *want)
@@ -282,21 +316,22 @@ static void test_explain(void **state)
     assert_fails(
         ctx, ferry_results_explain(ctx, rs, "tl", &text), FERRY_EINVAL,
         "no method 'tl' in these results; there are svm_a, ttl, \"x\", hemap, mine");
-    st = ferry_results_table_as(ctx, rs, "csv", &text);
+    st = ferry_results_table(ctx, rs, "csv", &text);
     check_text(
         ctx, st, text,
         "method,kind,accuracy,accuracy std,macro-f1,macro-f1 std,fit seconds,versus,gain,"
         "low,high,p,verdict\n\"ttl, \"\"x\"\"\",transfer,0.877,0.0181659");
-    st = ferry_results_table_as(ctx, rs, "markdown", &text);
+    st = ferry_results_table(ctx, rs, "markdown", &text);
     check_text(ctx, st, text,
-               "| method | accuracy | macro-f1 | fit s | vs best baseline [95 %] |\n"
-               "| --- | ---: | ---: | ---: | --- |\n");
-    st = ferry_results_table_as(ctx, rs, "latex", &text);
+               "| method | uses | accuracy | macro-f1 | fit s | vs best baseline [95 %] |\n"
+               "| --- | --- | ---: | ---: | ---: | --- |\n"
+               "| ttl, \"x\" | transfer | 0.877 ");
+    st = ferry_results_table(ctx, rs, "latex", &text);
     check_text(ctx, st, text,
-               "svm\\_a & 0.818 $\\pm$ 0.012 & 0.818 $\\pm$ 0.012 & 0.50 & best baseline "
-               "\\\\\n");
-    assert_fails(ctx, ferry_results_table_as(ctx, rs, "word", &text), FERRY_EINVAL,
-                 "format word: expected csv, markdown or latex");
+               "svm\\_a & target only & 0.818 $\\pm$ 0.012 & 0.818 $\\pm$ 0.012 & 0.50 & "
+               "best baseline \\\\\n");
+    assert_fails(ctx, ferry_results_table(ctx, rs, "word", &text), FERRY_EINVAL,
+                 "format word: expected text, csv, markdown, latex or json");
     ferry_results_free(rs);
 }
 
@@ -309,8 +344,8 @@ static void test_no_metric(void **state)
     check_table(*state, rs,
                 "demo: embed 'here', 2 repeats, seed 1\n"
                 "\n"
-                "method  fit s\n"
-                "coca     0.50\n"
+                "method  uses      fit s\n"
+                "coca    transfer   0.50\n"
                 "\n"
                 "1 method ran; without labels goal embed has no score.\n");
 }
@@ -330,7 +365,8 @@ static void test_odd_numbers(void **state)
     rs = results_of(FERRY_REGRESS, 2, 2);
     add(rs, "bad", FERRY_KIND_TRANSFER, NAN, 0);
     add(rs, "mean", FERRY_KIND_BASELINE, 0.02, 0.01);
-    has(*state, rs, "bad                   n/a                n/a   0.50  n/a");
+    has(*state, rs,
+        "bad     transfer                   n/a                n/a   0.50  n/a");
     rs = results_of(FERRY_REGRESS, 2, 2);
     add(rs, "mean", FERRY_KIND_BASELINE, 20, 1);
     has(*state, rs, "20.50 ± 0.71");
@@ -350,7 +386,7 @@ static json_t *json_of(ferry_ctx *ctx, ferry_results *rs)
     json_t *root = NULL;
 
     conclude(ctx, rs);
-    assert_ok(ctx, ferry_results_json(ctx, rs, &text));
+    assert_ok(ctx, ferry_results_table(ctx, rs, "json", &text));
     assert_null(strstr(text, "nan"));
     assert_null(strstr(text, "inf"));
     root = json_loads(text, 0, NULL);
@@ -555,7 +591,7 @@ static void test_save(void **state)
         conclude(*state, rs);
         assert_ok(*state, ferry_results_save(*state, rs, tmp_path("a/b")));
         check_file(tmp_path("a/b/predictions/svm.csv"), cases[i].want);
-        assert_ok(*state, ferry_results_json(*state, rs, &json));
+        assert_ok(*state, ferry_results_table(*state, rs, "json", &json));
         check_file(tmp_path("a/b/results.json"), json);
         ferry_string_free(json);
         ferry_results_free(rs);
@@ -657,7 +693,7 @@ static ferry_status all_reports(ferry_ctx *ctx, void *rs)
     ferry_status st = FERRY_OK;
     char *table = NULL;
 
-    FERRY_TRY(ferry_results_table(ctx, rs, &table));
+    FERRY_TRY(ferry_results_table(ctx, rs, NULL, &table));
     FERRY_TRY(ferry_results_save(ctx, rs, tmp_path("memory")));
 done:
     if (st != FERRY_OK && table == NULL) assert_int_equal(st, FERRY_ENOMEM);
@@ -684,14 +720,14 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_table),       TEST(test_smaller_is_better),
-        TEST(test_words),       TEST(test_one_repeat),
-        TEST(test_wide),        TEST(test_explain),
-        TEST(test_no_metric),   TEST(test_json),
-        TEST(test_odd_numbers), TEST(test_json_odd),
-        TEST(test_save),        TEST(test_save_names),
-        TEST(test_save_fails),  TEST(test_save_again),
-        TEST(test_memory),
+        TEST(test_table),      TEST(test_smaller_is_better),
+        TEST(test_words),      TEST(test_one_repeat),
+        TEST(test_wide),       TEST(test_few),
+        TEST(test_explain),    TEST(test_no_metric),
+        TEST(test_json),       TEST(test_odd_numbers),
+        TEST(test_json_odd),   TEST(test_save),
+        TEST(test_save_names), TEST(test_save_fails),
+        TEST(test_save_again), TEST(test_memory),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

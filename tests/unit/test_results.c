@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "eval/eval.h"
 #include "ferry_test.h"
 
 enum { N = 40, REPEATS = 6 };
@@ -13,7 +14,7 @@ static ferry_task *task_of(ferry_ctx *ctx, const char *predictions)
     ferry_domain *d = NULL;
     double x[2 * N];
     const char *y[N];
-    ferry_opts *opts = opts_of(ctx, "repeats=6", predictions, "guard=yes", NULL);
+    ferry_opts *opts = opts_of(ctx, "repeats=6", predictions, NULL);
 
     assert_ok(ctx, ferry_task_new(ctx, "typed", FERRY_CLASSIFY, &task));
     for (int role = 0; role < 2; role++) {
@@ -25,7 +26,7 @@ static ferry_task *task_of(ferry_ctx *ctx, const char *predictions)
         }
         assert_ok(ctx, ferry_domain_new(ctx, role ? "here" : "there",
                                         role ? FERRY_TARGET : FERRY_SOURCE, &d));
-        assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &a, NULL, NULL));
+        assert_ok(ctx, ferry_domain_add_dense(ctx, d, "x", &a, NULL, NULL, NULL));
         assert_ok(ctx, ferry_domain_set_classes(ctx, d, N, NULL, y));
         if (role) assert_ok(ctx, ferry_domain_set_labelled(ctx, d, "8"));
         assert_ok(ctx, ferry_task_add_domain(ctx, task, d));
@@ -63,8 +64,8 @@ static void check_evidence(const json_t *verdict, const ferry_result *r)
 {
     size_t place[2] = {0};
 
-    for (int64_t i = 0; i < ferry_result_evidence_count(r); i++) {
-        const ferry_evidence *e = ferry_result_evidence_at(r, i);
+    for (int64_t i = 0; ferry_i_result_evidence_at(r, i); i++) {
+        const ferry_evidence *e = ferry_i_result_evidence_at(r, i);
         const int kind = e->source != NULL;
         const json_t *list = json_object_get(verdict, kind ? "sources" : "controls");
         const json_t *one = json_array_get(list, place[kind]++);
@@ -88,14 +89,13 @@ static void check_result(const json_t *one, const ferry_result *r)
     same(one, "std", r->std);
     same_runs(json_object_get(one, "runs"), r->repeats, r->runs);
     same_runs(json_object_get(one, "fit_seconds"), r->repeats, r->seconds);
-    for (int64_t m = 0; m < ferry_result_metric_count(r); m++) {
+    for (int64_t m = 0; ferry_result_metric_at(r, m); m++) {
         const ferry_metric_runs *x = ferry_result_metric_at(r, m);
         const json_t *there = json_object_get(json_object_get(one, "metrics"), x->name);
         same(there, "mean", x->mean);
         same_runs(json_object_get(there, "runs"), x->repeats, x->runs);
     }
-    assert_null(ferry_result_metric_at(r, ferry_result_metric_count(r)));
-    for (int64_t i = 0; i < ferry_opts_count(r->options); i++) {
+    for (int64_t i = 0; ferry_opts_at(r->options, i); i++) {
         const ferry_setting *s = ferry_opts_at(r->options, i);
         assert_string_equal(
             json_string_value(json_object_get(json_object_get(one, "options"), s->key)),
@@ -118,12 +118,12 @@ static void check_result(const json_t *one, const ferry_result *r)
 static void check_all(ferry_ctx *ctx, const ferry_results *rs)
 {
     const ferry_run_info *run = ferry_results_info(rs);
-    const ferry_guard *g = ferry_results_guard(rs);
+    const ferry_recommendation *g = ferry_results_answer(rs);
     char *text = NULL;
     size_t i = 0;
     json_t *one = NULL;
 
-    assert_ok(ctx, ferry_results_json(ctx, rs, &text));
+    assert_ok(ctx, ferry_results_table(ctx, rs, "json", &text));
     json_t *all = json_loads(text, 0, NULL);
     assert_int_equal(json_integer_value(json_object_get(all, "repeats")), run->repeats);
     assert_string_equal(
@@ -141,7 +141,12 @@ static void check_all(ferry_ctx *ctx, const ferry_results *rs)
     one = json_array_get(json_object_get(all, "skipped"), 0);
     assert_string_equal(json_string_value(json_object_get(one, "reason")),
                         ferry_results_find(rs, "mean")->reason);
-    same_runs(json_object_get(json_object_get(all, "guard"), "runs"), g->repeats, g->runs);
+    one = json_object_get(all, "answer");
+    same_runs(json_object_get(one, "runs"), g->repeats, g->runs);
+    same(one, "value", g->value);
+    same(one, "worth_low", g->worth_low);
+    assert_string_equal(json_string_value(json_object_get(one, "use")), g->use);
+    assert_int_equal(json_array_size(json_object_get(one, "members")), g->members);
     assert_string_equal(ferry_results_at(rs, run->best_baseline)->name,
                         json_string_value(json_object_get(json_object_get(all, "verdict"),
                                                           "best_baseline")));
@@ -156,8 +161,8 @@ static void test_same_as_json(void **state)
     ferry_results *rs = NULL, *again = NULL;
     char *table = NULL, *loaded = NULL;
 
-    assert_ok(ctx, ferry_evaluate(ctx, task, &rs));
-    assert_int_equal(ferry_results_count(rs), 4);
+    assert_ok(ctx, ferry_evaluate(ctx, task, NULL, &rs));
+    assert_int_equal(rs->n, 4);
     assert_null(ferry_results_at(rs, -1));
     assert_null(ferry_results_at(rs, 4));
     assert_null(ferry_results_find(rs, "nobody"));
@@ -165,10 +170,10 @@ static void test_same_as_json(void **state)
     assert_ok(ctx, ferry_results_save(ctx, rs, tmp_path("typed")));
     assert_ok(ctx, ferry_results_load(ctx, tmp_path("typed"), &again));
     check_all(ctx, again);
-    assert_ok(ctx, ferry_results_table(ctx, rs, &table));
-    assert_ok(ctx, ferry_results_table(ctx, again, &loaded));
+    assert_ok(ctx, ferry_results_table(ctx, rs, NULL, &table));
+    assert_ok(ctx, ferry_results_table(ctx, again, NULL, &loaded));
     assert_string_equal(table, loaded);
-    assert_int_equal(ferry_result_prediction_count(ferry_results_at(again, 0)), 0);
+    assert_null(ferry_result_prediction_at(ferry_results_at(again, 0), 0));
     ferry_string_free(table);
     ferry_string_free(loaded);
     ferry_results_free(again);
@@ -183,11 +188,11 @@ static void test_predictions(void **state)
     ferry_task *task = task_of(ctx, "predictions=all");
     ferry_results *rs = NULL;
 
-    assert_ok(ctx, ferry_evaluate(ctx, task, &rs));
-    const ferry_truth *t = ferry_results_truth(rs);
+    assert_ok(ctx, ferry_evaluate(ctx, task, NULL, &rs));
+    const ferry_truth *t = ferry_results_info(rs)->truth;
     const ferry_result *r = ferry_results_find(rs, "svm");
     assert_int_equal(t->n, N);
-    assert_int_equal(ferry_result_prediction_count(r), REPEATS);
+    assert_null(ferry_result_prediction_at(r, REPEATS));
     for (int64_t k = 0; k < REPEATS; k++) {
         const ferry_repeat_prediction *p = ferry_result_prediction_at(r, k);
         double right = 0, scored = 0;
@@ -201,7 +206,7 @@ static void test_predictions(void **state)
         assert_close(scored, N - 8, 0);
         assert_close(right / scored, r->runs[k], 1e-15);
     }
-    assert_true(ferry_result_diagnostic_count(ferry_results_find(rs, "cdspp")) > 0);
+    assert_non_null(ferry_result_diagnostic_at(ferry_results_find(rs, "cdspp"), 0));
     ferry_results_free(rs);
     ferry_task_free(task);
 }
@@ -258,7 +263,7 @@ static void test_first_schema(void **state)
     const ferry_result *hop = ferry_results_find(rs, "hop");
     assert_int_equal(hop->verdict, FERRY_UNDECIDED);
     assert_true(isnan(hop->bound) && isnan(hop->p_high) && hop->worlds == 0);
-    assert_true(ferry_result_evidence_at(hop, 0)->excess > 0);
+    assert_true(ferry_i_result_evidence_at(hop, 0)->excess > 0);
     assert_int_equal(ferry_results_find(rs, "hemap")->verdict, FERRY_UNDECIDED);
     assert_ok(ctx, ferry_results_explain(ctx, rs, NULL, &table));
     assert_non_null(strstr(table, "hop: no evidence: "));

@@ -1,7 +1,7 @@
 /* The scaling rule: golden cases, the same bits from dense and CSR, new rows, explicit
  * kinds. */
 #include "golden.h"
-#include "learn/scale.h"
+#include "kept.h"
 
 enum { MOST_PARTS = 4 };
 
@@ -72,25 +72,24 @@ static void both_ways(ferry_ctx *ctx, ferry_scale wanted, int64_t n, ferry_matri
         plain[p] = (ferry_scale_part){.x = x[p]};
         sparse[p] = (ferry_scale_part){.x = csr_of(ctx, x[p])};
     }
-    assert_ok(ctx, ferry_i_scaler_fit(ctx, wanted, x[0]->cols, n, plain, out, facts));
-    assert_ok(ctx, ferry_i_scaler_fit(ctx, wanted, x[0]->cols, n, sparse, &s, NULL));
+    assert_ok(ctx, fit_scaler(ctx, wanted, x[0]->cols, n, plain, out, facts));
+    assert_ok(ctx, fit_scaler(ctx, wanted, x[0]->cols, n, sparse, &s, NULL));
     assert_int_equal(s->kind, (*out)->kind);
     assert_int_equal(s->dense, (*out)->dense);
     for (int64_t p = 0; p < n; p++) {
         ferry_matrix *z = NULL;
         const ferry_scale_how how = {0};
-        assert_ok(ctx, ferry_i_scaler_apply(ctx, *out, &plain[p], how, &y[p]));
-        assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &sparse[p], how, &z));
+        assert_ok(ctx, apply_scaler(ctx, *out, &plain[p], how, &y[p]));
+        assert_ok(ctx, apply_scaler(ctx, s, &sparse[p], how, &z));
         same_bits(y[p], z);
         ferry_i_matrix_free(z);
         ferry_i_matrix_free((ferry_matrix *)sparse[p].x);
     }
-    ferry_i_scaler_free(s);
 }
 
 /* ---- golden ---- */
 
-static ferry_matrix *matrix_of(ferry_ctx *ctx, const json_t *rows)
+static ferry_matrix *matrix_from(ferry_ctx *ctx, const json_t *rows)
 {
     const int64_t n = (int64_t)json_array_size(rows);
     const int64_t d = (int64_t)json_array_size(json_array_get(rows, 0));
@@ -136,14 +135,14 @@ static void check_case(ferry_ctx *ctx, const json_t *c)
 
     print_message("%s\n", json_string_value(golden_at(c, "name")));
     for (int64_t p = 0; p < n; p++)
-        x[p] = matrix_of(ctx, json_array_get(domains, (size_t)p));
+        x[p] = matrix_from(ctx, json_array_get(domains, (size_t)p));
     both_ways(ctx, FERRY_SCALE_AUTO, n, x, &s, &f, y);
     check_facts(golden_at(c, "facts"), &f);
     assert_string_equal(ferry_i_scale_name(s->kind),
                         strcmp(kind, "mixed") == 0 ? "standard" : kind);
     assert_int_equal(s->dense, f.fill > 0.1);
     for (int64_t p = 0; p < n; p++) {
-        ferry_matrix *z = matrix_of(ctx, json_array_get(want, (size_t)p));
+        ferry_matrix *z = matrix_from(ctx, json_array_get(want, (size_t)p));
         for (int64_t i = 0; i < z->rows; i++)
             for (int64_t j = 0; j < z->cols; j++)
                 assert_close(centred(s, y[p], i, j), z->dense[i * z->cols + j], 1e-10);
@@ -151,13 +150,12 @@ static void check_case(ferry_ctx *ctx, const json_t *c)
         ferry_i_matrix_free(x[p]);
         ferry_i_matrix_free(y[p]);
     }
-    ferry_i_scaler_free(s);
 }
 
 static void test_golden(void **state)
 {
     ferry_ctx *ctx = *state;
-    json_t *root = golden("../next/features/golden_anyfeat.json");
+    json_t *root = own_golden("features.json");
 
     for (size_t i = 0; root && i < json_array_size(golden_at(root, "scale")); i++)
         check_case(ctx, json_array_get(golden_at(root, "scale"), i));
@@ -186,7 +184,6 @@ static void test_table(void **state)
         assert_close(y[0]->dense[j], first[j], 1e-10);
     ferry_i_matrix_free(x[0]);
     ferry_i_matrix_free(y[0]);
-    ferry_i_scaler_free(s);
 }
 
 /* ---- by hand ---- */
@@ -220,7 +217,6 @@ static void test_words(void **state)
         ferry_i_matrix_free(x[p]);
         ferry_i_matrix_free(y[p]);
     }
-    ferry_i_scaler_free(s);
 }
 
 /* Explicit kinds on values for which auto takes another, and the mean squared length. */
@@ -241,17 +237,14 @@ static void test_explicit(void **state)
             sum += y[0]->dense[e] * y[0]->dense[e];
         assert_close(sum / 4, 1, 1e-12);
         ferry_i_matrix_free(y[0]);
-        ferry_i_scaler_free(s);
     }
     both_ways(ctx, FERRY_SCALE_NONE, 1, x, &s, NULL, y);
     assert_close(y[0]->dense[11], 4.0 / 3, 1e-15); /* the mean of 0, 1, 3 */
     assert_close(y[0]->dense[10], 5, 0);
     ferry_i_matrix_free(y[0]);
-    ferry_i_scaler_free(s);
     both_ways(ctx, FERRY_SCALE_L2, 1, x, &s, NULL, y);
     assert_close(y[0]->dense[0], 1 / sqrt(5), 1e-15);
     ferry_i_matrix_free(y[0]);
-    ferry_i_scaler_free(s);
     ferry_i_matrix_free(x[0]);
 }
 
@@ -264,11 +257,10 @@ static void test_how(void **state)
     const ferry_scale_part part = {.x = x};
     ferry_scaler *s = NULL;
 
-    assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_COMMON, 2, 1, &part, &s, NULL));
-    assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){0}, &y));
-    assert_ok(
-        ctx, ferry_i_scaler_apply(
-                 ctx, s, &part, (ferry_scale_how){.missing = true, .uncentred = true}, &z));
+    assert_ok(ctx, fit_scaler(ctx, FERRY_SCALE_COMMON, 2, 1, &part, &s, NULL));
+    assert_ok(ctx, apply_scaler(ctx, s, &part, (ferry_scale_how){0}, &y));
+    assert_ok(ctx, apply_scaler(ctx, s, &part,
+                                (ferry_scale_how){.missing = true, .uncentred = true}, &z));
     assert_true(isnan(z->dense[2]));
     assert_close(y->dense[2], 0, 0);
     for (int64_t e = 0; e < 6; e++)
@@ -279,24 +271,20 @@ static void test_how(void **state)
     assert_false(s->complete);
     ferry_i_matrix_free(y);
     ferry_i_matrix_free(z);
-    ferry_i_scaler_free(s);
     assert_ok(ctx, ferry_i_matrix_dense(ctx, 2, 2, &y)); /* zeros are no missing cells */
     y->dense[3] = 7;
     const ferry_scale_part parts[] = {{.x = y}, {.x = x}};
     for (int n = 1; n <= 2; n++) {
-        assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_COMMON, 2, n, parts, &s, NULL));
+        assert_ok(ctx, fit_scaler(ctx, FERRY_SCALE_COMMON, 2, n, parts, &s, NULL));
         assert_int_equal(s->rows, n == 1 ? 2 : 5);
         assert_int_equal(s->complete, n == 1);
-        ferry_i_scaler_free(s);
     }
     ferry_i_matrix_free(y);
     /* nothing to do: the same matrix */
-    assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_NONE, 2, 1, &part, &s, NULL));
-    assert_ok(ctx,
-              ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){.missing = true}, &y));
+    assert_ok(ctx, fit_scaler(ctx, FERRY_SCALE_NONE, 2, 1, &part, &s, NULL));
+    assert_ok(ctx, apply_scaler(ctx, s, &part, (ferry_scale_how){.missing = true}, &y));
     assert_ptr_equal(x, y);
     ferry_i_matrix_free(y);
-    ferry_i_scaler_free(s);
     ferry_i_matrix_free(x);
 }
 
@@ -330,35 +318,33 @@ static void test_pattern(void **state)
 
     for (int zero = 0; zero < 2; zero++) {
         ferry_matrix *x = lent(ctx, zero ? with_zero : v, &released), *alone = NULL,
-                     *y = NULL, *kept = NULL;
+                     *y = NULL, *owned = NULL;
         const ferry_scale_part part = {.x = x};
         ferry_scaler *s = NULL;
-        assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_L2, 40, 1, &part, &s, NULL));
+        assert_ok(ctx, fit_scaler(ctx, FERRY_SCALE_L2, 40, 1, &part, &s, NULL));
         assert_false(s->dense);
-        assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){0}, &alone));
+        assert_ok(ctx, apply_scaler(ctx, s, &part, (ferry_scale_how){0}, &alone));
         (void)ferry_i_matrix_ref(x); /* as a view keeps it */
-        assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){0}, &y));
-        assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){.own = true},
-                                            &kept));
+        assert_ok(ctx, apply_scaler(ctx, s, &part, (ferry_scale_how){0}, &y));
+        assert_ok(ctx, apply_scaler(ctx, s, &part, (ferry_scale_how){.own = true}, &owned));
         assert_ptr_not_equal(alone->index, x->index);
-        assert_ptr_not_equal(kept->index, x->index);
+        assert_ptr_not_equal(owned->index, x->index);
         assert_int_equal(y->index == x->index && y->start == x->start, !zero);
         assert_int_equal(y->nnz, 5 - zero);
         assert_close(y->value[0], 0.6, 1e-15);
         assert_close(y->value[4 - zero], zero ? sqrt(0.5) : 2 / 3.0, 1e-15);
         assert_true(x->value[0] == 3); /* what was lent is as it was */
         same_bits(alone, y);
-        same_bits(kept, y);
+        same_bits(owned, y);
         ferry_i_matrix_free(x);
         ferry_i_matrix_free(x);
-        assert_int_equal(released, zero); /* y still reads the index, kept does not */
+        assert_int_equal(released, zero); /* y still reads the index, owned does not */
         assert_ok(ctx, ferry_i_matrix_index(ctx, y));
         assert_close(y->t_value[y->t_start[38]], 0.8, 1e-15);
         ferry_i_matrix_free(y);
         assert_int_equal(released, 1);
         ferry_i_matrix_free(alone);
-        ferry_i_matrix_free(kept);
-        ferry_i_scaler_free(s);
+        ferry_i_matrix_free(owned);
         released = 0;
     }
 }
@@ -369,22 +355,20 @@ static void test_own(void **state)
     static const double v[] = {3, 4, 1, 2, 2};
     ferry_ctx *ctx = *state;
     int released = 0;
-    ferry_matrix *x = lent(ctx, v, &released), *y = NULL, *kept = NULL;
+    ferry_matrix *x = lent(ctx, v, &released), *y = NULL, *owned = NULL;
     const ferry_scale_part part = {.x = x};
     ferry_scaler *s = NULL;
 
-    assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_NONE, 40, 1, &part, &s, NULL));
-    assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){0}, &y));
+    assert_ok(ctx, fit_scaler(ctx, FERRY_SCALE_NONE, 40, 1, &part, &s, NULL));
+    assert_ok(ctx, apply_scaler(ctx, s, &part, (ferry_scale_how){0}, &y));
     assert_ptr_equal(x, y);
-    assert_ok(ctx,
-              ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){.own = true}, &kept));
-    same_bits(kept, x);
+    assert_ok(ctx, apply_scaler(ctx, s, &part, (ferry_scale_how){.own = true}, &owned));
+    same_bits(owned, x);
     ferry_i_matrix_free(y);
     ferry_i_matrix_free(x);
     assert_int_equal(released, 1);
-    assert_true(kept->value[1] == 4 && kept->index[1] == 38);
-    ferry_i_matrix_free(kept);
-    ferry_i_scaler_free(s);
+    assert_true(owned->value[1] == 4 && owned->index[1] == 38);
+    ferry_i_matrix_free(owned);
 }
 
 /* Columns that a part does not have are missing there, not 0; columns that map to -1 are
@@ -400,18 +384,17 @@ static void test_maps(void **state)
     ferry_scaler *s = NULL;
     ferry_scale_facts f;
 
-    assert_ok(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_STANDARD, 3, 2, part, &s, &f));
+    assert_ok(ctx, fit_scaler(ctx, FERRY_SCALE_STANDARD, 3, 2, part, &s, &f));
     assert_close(f.fill, 1, 0);
     assert_close(s->fill[0], 2, 0); /* rows of a alone */
     assert_close(s->fill[1], (10 + 30 + 7 + 8) / 4.0, 1e-15);
     assert_close(s->fill[2], 7, 0); /* rows of b alone */
-    assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &odd, (ferry_scale_how){0}, &y));
+    assert_ok(ctx, apply_scaler(ctx, s, &odd, (ferry_scale_how){0}, &y));
     assert_close(y->dense[0], 0, 0);
     assert_close(y->dense[1], (10 - s->shift[1]) * s->factor[1], 0);
     assert_close(y->dense[2], (1 - s->shift[0]) * s->factor[0], 0);
     assert_close(y->dense[5], (3 - s->shift[0]) * s->factor[0], 0);
     ferry_i_matrix_free(y);
-    ferry_i_scaler_free(s);
     ferry_i_matrix_free(a);
     ferry_i_matrix_free(b);
     ferry_i_matrix_free(c);
@@ -433,17 +416,198 @@ static void test_edges(void **state)
             assert_true(isfinite((y[0]->dense ? y[0]->dense : y[0]->value)[e]));
         if (k == FERRY_SCALE_AUTO) assert_close(y[0]->dense[0], 0, 0);
         ferry_i_matrix_free(y[0]);
-        ferry_i_scaler_free(s);
         both_ways(ctx, k, 1, &none, &s, NULL, y);
         ferry_i_matrix_free(y[0]);
-        ferry_i_scaler_free(s);
     }
-    assert_fails(ctx, ferry_i_scaler_fit(ctx, FERRY_SCALE_AUTO, 2, 1, &part, &s, NULL),
+    assert_fails(ctx, fit_scaler(ctx, FERRY_SCALE_AUTO, 2, 1, &part, &s, NULL),
                  FERRY_ENUMERIC, "feature 1: the values are too large to add up");
     assert_null(s);
     ferry_i_matrix_free(x);
     ferry_i_matrix_free(big);
     ferry_i_matrix_free(none);
+}
+
+/* ---- columns far from 0 ---- */
+
+enum { FAR_ROWS = 60 };
+
+/* cols random columns, the first of them `by` off; `full` columns are filled, the others one cell
+ * in 20. Times unit. */
+static ferry_matrix *far_rows(ferry_ctx *ctx, int64_t cols, int64_t full, double by,
+                              double unit)
+{
+    ferry_matrix *x = NULL;
+    ferry_rng rng;
+
+    ferry_i_rng_seed(&rng, 7, 1);
+    assert_ok(ctx, ferry_i_matrix_dense(ctx, FAR_ROWS, cols, &x));
+    for (int64_t e = 0; e < FAR_ROWS * cols; e++) {
+        const double z = ferry_i_rng_normal(&rng), u = ferry_i_rng_real(&rng);
+        x->dense[e] = e % cols < full || u < 0.05 ? unit * z : 0;
+        if (e % cols == 0) x->dense[e] = unit * (z + by);
+    }
+    return x;
+}
+
+/* Dense or CSR, applied or left to the caller: what comes out is what comes out near 0, as far as
+ * the digits of the column go. */
+static void test_far_is_near(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const ferry_scale kinds[] = {FERRY_SCALE_STANDARD, FERRY_SCALE_COMMON};
+    static const int64_t shapes[][2] = {{3, 3}, {30, 30}, {60, 1}};
+
+    for (int64_t c = 0; c < FERRY_COUNT(kinds) * FERRY_COUNT(shapes); c++) {
+        const ferry_scale k = kinds[c % 2];
+        const int64_t cols = shapes[c / 2][0], full = shapes[c / 2][1];
+        ferry_matrix *plain = far_rows(ctx, cols, full, 0, 1), *want[1];
+        ferry_scaler *s = NULL;
+        ferry_scale_facts near;
+        both_ways(ctx, k, 1, &plain, &s, &near, want);
+        for (double by = 1e4; by < 1e13; by *= 100) {
+            ferry_matrix *x = far_rows(ctx, cols, full, by, 1), *y[1], *z = NULL;
+            ferry_scaler *far = NULL;
+            ferry_scale_facts f;
+            const ferry_scale_part part = {.x = x};
+            both_ways(ctx, k, 1, &x, &far, &f, y);
+            assert_int_equal(f.vary, near.vary);
+            assert_int_equal(f.far, 1);
+            assert_int_equal(far->n_far, 1);
+            assert_ok(ctx, apply_scaler(ctx, far, &part,
+                                        (ferry_scale_how){.uncentred = true}, &z));
+            for (int64_t i = 0; i < FAR_ROWS; i++) {
+                assert_close(cell_of(y[0], i, 0), centred(s, want[0], i, 0),
+                             1e-15 * by + 1e-14);
+                assert_close(cell_of(z, i, 0), cell_of(y[0], i, 0), 0);
+            }
+            ferry_i_matrix_free(x);
+            ferry_i_matrix_free(y[0]);
+            ferry_i_matrix_free(z);
+        }
+        ferry_i_matrix_free(plain);
+        ferry_i_matrix_free(want[0]);
+    }
+}
+
+/* A new CSR row that has 0 in a column far from 0 is far off there; a row by itself has the same
+ * bits. */
+static void test_far_zero(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_matrix *x = far_rows(ctx, 60, 1, 1e8, 1), *y = NULL;
+    double v[60] = {0, 0, 3, 0, 0, 1};
+    ferry_matrix *row = dense_of(ctx, 1, 60, v), *csr = csr_of(ctx, row);
+    const ferry_scale_part part = {.x = x}, one = {.x = csr}, full = {.x = row};
+    ferry_scaler *s = NULL;
+
+    const ferry_scale_room room = kept_room(ctx, 60);
+    for (ferry_scale k = FERRY_SCALE_STANDARD; k <= FERRY_SCALE_NEAR;
+         k = k == FERRY_SCALE_L2 ? FERRY_SCALE_NEAR : k + 1) {
+        assert_ok(ctx, fit_scaler(ctx, k, 60, 1, &part, &s, NULL));
+        const ferry_row raw[] = {{60, NULL, v}, {csr->nnz, csr->index, csr->value}};
+        for (int form = 0; form < 2; form++) {
+            assert_ok(ctx,
+                      apply_scaler(ctx, s, form ? &one : &full, (ferry_scale_how){0}, &y));
+            const ferry_row got = scaler_row(s, &raw[form], &room);
+            assert_false(s->dense);
+            assert_int_equal(got.n, y->nnz);
+            assert_memory_equal(got.value, y->value, (size_t)y->nnz * sizeof(double));
+            assert_memory_equal(got.index, y->index, (size_t)y->nnz * sizeof(int32_t));
+            if (k != FERRY_SCALE_ROOTS) assert_int_equal(y->index[0], 0);
+            if (k == FERRY_SCALE_NEAR) assert_close(y->value[0], -s->base[0], 0);
+            if (k == FERRY_SCALE_L2) assert_close(y->value[0], -1, 1e-15);
+            if (k == FERRY_SCALE_STANDARD)
+                assert_close(y->value[0], -s->shift[0] * s->factor[0], 0);
+            ferry_i_matrix_free(y);
+        }
+    }
+    ferry_i_matrix_free(x);
+    ferry_i_matrix_free(row);
+    ferry_i_matrix_free(csr);
+}
+
+/* Units that squares cannot be told in. words asks whether numbers are whole, which depends on them. */
+static void test_units(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int64_t cols = 3; cols <= 30; cols += 27) {
+        ferry_matrix *x = far_rows(ctx, cols, cols, 5, 1), *want[1], *y[1];
+        ferry_scaler *s = NULL;
+        ferry_scale_facts f, g;
+        for (int64_t e = 0; e < x->nnz; e++)
+            x->dense[e] = fabs(x->dense[e]);
+        for (ferry_scale k = FERRY_SCALE_AUTO; k <= FERRY_SCALE_L2; k++) {
+            if (k == FERRY_SCALE_NONE || k == FERRY_SCALE_WORDS) continue;
+            both_ways(ctx, k, 1, &x, &s, &f, want);
+            for (int unit = -900; unit <= 900; unit += 200) {
+                ferry_matrix *z = dense_of(ctx, FAR_ROWS, cols, x->dense);
+                for (int64_t e = 0; e < z->nnz; e++)
+                    z->dense[e] = ldexp(z->dense[e], unit);
+                both_ways(ctx, k, 1, &z, &s, &g, y);
+                assert_int_equal(g.vary, f.vary);
+                for (int64_t e = 0; e < z->nnz; e++)
+                    assert_close(y[0]->dense[e], want[0]->dense[e], 1e-13);
+                ferry_i_matrix_free(y[0]);
+                ferry_i_matrix_free(z);
+            }
+            ferry_i_matrix_free(want[0]);
+        }
+        ferry_i_matrix_free(x);
+    }
+}
+
+/* Values that differ by rounding alone are one value, and the facts say so; a constant says
+ * nothing. Positive columns far from 0 are no histogram. */
+static void test_lost(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double v[] = {1, 0.3, 1e16, 2, 0.1 + 0.2, 1e16 + 2, 4, 0.3, 1e16};
+    ferry_matrix *x = dense_of(ctx, 3, 3, v), *y[1];
+    ferry_scaler *s = NULL;
+    ferry_scale_facts f;
+
+    both_ways(ctx, FERRY_SCALE_AUTO, 1, &x, &s, &f, y);
+    assert_int_equal(f.vary, 1);
+    assert_int_equal(f.lost, 2);
+    assert_int_equal(f.lost_at, 1);
+    assert_close(f.lost_mean, 0.3, 1e-15);
+    assert_close(s->factor[1], 0, 0);
+    assert_close(s->factor[2], 0, 0);
+    ferry_i_matrix_free(x);
+    ferry_i_matrix_free(y[0]);
+    x = far_rows(ctx, 30, 30, 0, 1);
+    for (int64_t e = 0; e < x->nnz; e++)
+        x->dense[e] += 1e5;
+    both_ways(ctx, FERRY_SCALE_AUTO, 1, &x, &s, &f, y);
+    assert_int_equal(s->kind, FERRY_SCALE_COMMON);
+    assert_int_equal(f.far, 30);
+    ferry_i_matrix_free(x);
+    ferry_i_matrix_free(y[0]);
+}
+
+/* A column of ones and a rare 2, and constants of the size of the rest, are no offset: lengths are
+ * as ever. Years are, and a large constant. */
+static void test_no_offset(void **state)
+{
+    ferry_ctx *ctx = *state;
+
+    for (int which = 0; which < 4; which++) {
+        ferry_matrix *x = far_rows(ctx, 3, 3, 0, 1), *y[1];
+        ferry_scaler *s = NULL;
+        ferry_scale_facts f;
+        for (int64_t i = 0; i < FAR_ROWS; i++)
+            x->dense[3 * i + 1] = which == 0   ? 1 + (i == 7)
+                                  : which == 1 ? 2
+                                  : which == 2 ? 1990 + (double)(i % 30)
+                                               : 1e8;
+        both_ways(ctx, FERRY_SCALE_L2, 1, &x, &s, &f, y);
+        assert_int_equal(f.far, which >= 2);
+        assert_int_equal(s->base != NULL, which >= 2);
+        assert_true(which < 2 || fabs(s->base[1]) > 1000);
+        ferry_i_matrix_free(x);
+        ferry_i_matrix_free(y[0]);
+    }
 }
 
 /* Lengths whose squares are no numbers. */
@@ -463,19 +627,18 @@ static void test_unit(void **state)
     ferry_i_matrix_free(x);
 }
 
+static void fit_and_apply_body(scope *s, void *arg)
+{
+    const ferry_scale_part part = {.x = arg};
+    const ferry_scaler *by =
+        scaler_fit(s, s, FERRY_SCALE_AUTO, part.x->cols, 1, &part, NULL);
+
+    (void)scaler_apply(s, by, &part, (ferry_scale_how){0});
+}
+
 static ferry_status fit_and_apply(ferry_ctx *ctx, void *arg)
 {
-    ferry_status st = FERRY_OK;
-    const ferry_scale_part part = {.x = arg};
-    ferry_scaler *s = NULL;
-    ferry_matrix *y = NULL;
-
-    FERRY_TRY(ferry_i_scaler_fit(ctx, FERRY_SCALE_AUTO, part.x->cols, 1, &part, &s, NULL));
-    FERRY_TRY(ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){0}, &y));
-done:
-    ferry_i_matrix_free(y);
-    ferry_i_scaler_free(s);
-    return st;
+    return scope_run(ctx, fit_and_apply_body, arg);
 }
 
 static void test_no_memory(void **state)
@@ -488,22 +651,26 @@ static void test_no_memory(void **state)
 
     each_allocation_fails(ctx, fit_and_apply, x);
     each_allocation_fails(ctx, fit_and_apply, w);
-    (void)ferry_i_matrix_ref(csr); /* so that its pattern is lent */
+    (void)ferry_i_matrix_ref(csr); /* so that its pattern is borrowed */
     each_allocation_fails(ctx, fit_and_apply, csr);
+    ferry_matrix *far = far_rows(ctx, 60, 1, 1e8, 1);
+    each_allocation_fails(ctx, fit_and_apply, far);
+    ferry_i_matrix_free(far);
     ferry_i_matrix_free(csr);
     ferry_i_matrix_free(csr);
     ferry_i_matrix_free(x);
     ferry_i_matrix_free(w);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, ctx_setup, ctx_teardown)
+#define TEST(name) KEPT_TEST(name)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_golden),    TEST(test_table),   TEST(test_words), TEST(test_explicit),
         TEST(test_how),       TEST(test_maps),    TEST(test_edges), TEST(test_unit),
-        TEST(test_no_memory), TEST(test_pattern), TEST(test_own),
+        TEST(test_no_memory), TEST(test_pattern), TEST(test_own),   TEST(test_far_is_near),
+        TEST(test_far_zero),  TEST(test_units),   TEST(test_lost),  TEST(test_no_offset),
     };
     return cmocka_run_group_tests_name("scale", tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 /* One row through a scaler gets the bits that it gets in a matrix (learn/scale.h), however
  * it and the matrix are stored. */
-#include "ferry_test.h"
+#include "kept.h"
 #include "learn/rows.h"
-#include "learn/scale.h"
 
 enum {
     N = 39,
@@ -38,7 +37,7 @@ static ferry_matrix *make(ferry_ctx *ctx, double fill, bool counts, bool sparse)
     return x;
 }
 
-static ferry_row row_at(const ferry_matrix *x, int64_t i)
+static ferry_row row_of(const ferry_matrix *x, int64_t i)
 {
     return (ferry_row){row_end(x, i) - row_begin(x, i),
                        x->dense ? NULL : x->index + row_begin(x, i),
@@ -47,19 +46,18 @@ static ferry_row row_at(const ferry_matrix *x, int64_t i)
 
 static void check(ferry_ctx *ctx, ferry_scale kind, double fill, bool counts)
 {
-    ferry_scale_room room = {0};
+    const ferry_scale_room room = kept_room(ctx, D);
     ferry_matrix *first = NULL; /* from dense */
 
-    assert_ok(ctx, ferry_i_scale_room_new(ctx, D, &room));
     for (int from = 0; from < 2; from++) { /* stored dense, stored as CSR */
         ferry_matrix *x = make(ctx, fill, counts, from), *y = NULL;
         const ferry_scale_part part = {x, NULL};
         ferry_scaler *s = NULL;
-        assert_ok(ctx, ferry_i_scaler_fit(ctx, kind, D, 1, &part, &s, NULL));
-        assert_ok(ctx, ferry_i_scaler_apply(ctx, s, &part, (ferry_scale_how){0}, &y));
+        assert_ok(ctx, fit_scaler(ctx, kind, D, 1, &part, &s, NULL));
+        assert_ok(ctx, apply_scaler(ctx, s, &part, (ferry_scale_how){0}, &y));
         for (int64_t i = 0; i < N; i++) {
-            const ferry_row in = row_at(x, i), want = row_at(y, i);
-            const ferry_row have = ferry_i_scaler_row(s, &in, &room);
+            const ferry_row in = row_of(x, i), want = row_of(y, i);
+            const ferry_row have = scaler_row(s, &in, &room);
             assert_int_equal(have.n, want.n);
             assert_int_equal(have.index != NULL, want.index != NULL);
             assert_memory_equal(have.value, want.value, (size_t)want.n * sizeof(double));
@@ -73,12 +71,10 @@ static void check(ferry_ctx *ctx, ferry_scale kind, double fill, bool counts)
                                 (size_t)y->nnz * sizeof(double));
         }
         if (!first) first = ferry_i_matrix_ref(y);
-        ferry_i_scaler_free(s);
         ferry_i_matrix_free(y);
         ferry_i_matrix_free(x);
     }
     ferry_i_matrix_free(first);
-    ferry_i_scale_room_clear(&room);
 }
 
 static void test_row_is_matrix(void **state)
@@ -91,14 +87,15 @@ static void test_row_is_matrix(void **state)
     }
 }
 
+static void room_of(scope *s, void *arg)
+{
+    (void)arg;
+    (void)scale_room(s, D);
+}
+
 static ferry_status room_body(ferry_ctx *ctx, void *arg)
 {
-    ferry_scale_room room = {0};
-    const ferry_status st = ferry_i_scale_room_new(ctx, D, &room);
-
-    (void)arg;
-    ferry_i_scale_room_clear(&room);
-    return st;
+    return scope_run(ctx, room_of, arg);
 }
 
 static void test_memory(void **state)
@@ -106,7 +103,7 @@ static void test_memory(void **state)
     each_allocation_fails(*state, room_body, NULL);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
+#define TEST(f) KEPT_TEST(f)
 
 int main(void)
 {

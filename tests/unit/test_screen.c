@@ -1,11 +1,11 @@
-/* Streams of hetomtl mode=paper whose decisions come from rounded rows (methods/shared/hedge_screen.c) against the plain
- * way: the same answers, votes and bytes of the model, whatever the rows are like. */
+/* Streams of hetomtl-paper whose decisions come from rounded rows (learn/hedge_screen.c) against the plain
+ * way, which always asks for scores: the same answers, votes and bytes of the model, whatever the rows are like. */
 #include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "methods/hetomtl/hetomtl.h"
-#include "methods/method.h"
+#include "learn/hedge.h"
+#include "methods/frame.h"
 #include "small_task.h"
 
 enum { D = 515, K = 4, N = 3, ROUNDS = 3000, VOTES = 2 * N + 1, LATE = 7 };
@@ -43,9 +43,18 @@ static ferry_task *task_of(ferry_ctx *ctx)
     return task;
 }
 
-static hedge_model *paper_of(const ferry_model *m)
+static hedge *hedge_of(const ferry_model *m)
 {
-    return ((hetomtl *)m->state)->paper;
+    return ((fitted *)m->state)->state;
+}
+
+/* Whether the last row was decided from rounded rows. */
+static bool decided_rounded(const ferry_model *m)
+{
+    const hedge_scores *f = ((fitted *)m->state)->rows->scratch;
+
+    assert_non_null(f->screen);
+    return f->rounded;
 }
 
 static ferry_model *copy_of(ferry_ctx *ctx, const ferry_model *m)
@@ -54,16 +63,6 @@ static ferry_model *copy_of(ferry_ctx *ctx, const ferry_model *m)
 
     assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("copy.ferry")));
     assert_ok(ctx, ferry_model_load(ctx, tmp_path("copy.ferry"), NULL, &c));
-    assert_non_null(paper_of(c)->screen.rows);
-    return c;
-}
-
-/* A copy that decides nothing from rounded rows. */
-static ferry_model *plain_of(ferry_ctx *ctx, const ferry_model *m)
-{
-    ferry_model *c = copy_of(ctx, m);
-
-    ferry_i_hedge_screen_clear(&paper_of(c)->screen);
     return c;
 }
 
@@ -87,7 +86,7 @@ static void assert_same(ferry_ctx *ctx, const ferry_model *a, const ferry_model 
 /* Between two classes of W_T: their scores differ by about `off`. */
 static void make_close(const ferry_model *m, int p, int q, double off, double *x)
 {
-    const double *a = paper_of(m)->h.wt->w + p * D, *b = paper_of(m)->h.wt->w + q * D;
+    const double *a = ROW(hedge_of(m)->target.w, p), *b = ROW(hedge_of(m)->target.w, q);
     double dot = 0, norm = 0;
 
     for (int j = 0; j < D; j++) {
@@ -148,13 +147,14 @@ static bool both_see(ferry_ctx *ctx, ferry_model *const *m, sample *s, bool scor
     int32_t cls[2];
 
     for (int i = 0; i < 2; i++)
-        assert_ok(ctx, ferry_model_see(ctx, m[i], &x, &cls[i], scores ? f[i] : NULL,
-                                       s->votes[i]));
+        assert_ok(ctx, ferry_model_see(ctx, m[i], &x, &cls[i],
+                                       i == 1 || scores ? f[i] : NULL, s->votes[i]));
     assert_int_equal(cls[0], cls[1]);
     assert_memory_equal(s->votes[0], s->votes[1], sizeof s->votes[0]);
     if (scores)
-        assert_memory_equal(f[0], f[1], (size_t)ferry_model_class_count(m[0]) * sizeof **f);
-    return paper_of(m[0])->last_near;
+        assert_memory_equal(f[0], f[1],
+                            (size_t)ferry_i_model_class_count(m[0]) * sizeof **f);
+    return decided_rounded(m[0]);
 }
 
 static void both_learn(ferry_ctx *ctx, ferry_model *const *m, const sample *s, bool votes)
@@ -203,16 +203,15 @@ static int64_t stream(ferry_ctx *ctx, ferry_model **m, int rounds)
 
 static void test_same_bits(void **state)
 {
-    static const char *const settings[] = {"mode=paper", "mode=paper variant=pa C=1e12",
-                                           "mode=paper variant=printed beta1=0.5"};
+    static const char *const settings[] = {"", "variant=pa C=1e12",
+                                           "variant=printed beta1=0.5"};
     ferry_ctx *ctx = *state;
     ferry_task *task = task_of(ctx);
 
     for (int64_t i = 0; i < FERRY_COUNT(settings); i++) {
         ferry_model *m[2];
-        m[0] = fit_model(ctx, task, "hetomtl", settings[i]);
-        assert_non_null(paper_of(m[0])->screen.rows);
-        m[1] = plain_of(ctx, m[0]);
+        m[0] = fit_model(ctx, task, "hetomtl-paper", settings[i]);
+        m[1] = copy_of(ctx, m[0]);
         const int64_t near = stream(ctx, m, ROUNDS);
         /* Both ways were gone. */
         assert_true(near > ROUNDS / 2 && near < ROUNDS - ROUNDS / 10);
@@ -230,17 +229,17 @@ static void test_sizes(void **state)
     ferry_task *task = task_of(ctx);
 
     for (int64_t i = 0; i <= FERRY_COUNT(by); i++) {
-        ferry_model *m[2], *first = fit_model(ctx, task, "hetomtl", "mode=paper");
-        hedge *h = &paper_of(first)->h;
-        for (int64_t e = 0; e < h->k * h->d; e++)
-            h->wt->w[e] *= i < FERRY_COUNT(by) ? by[i] : 0;
+        ferry_model *m[2], *first = fit_model(ctx, task, "hetomtl-paper", "");
+        const block w = hedge_of(first)->target.w;
+        for (int64_t e = 0; e < w.n * w.k; e++)
+            w.at[e] *= i < FERRY_COUNT(by) ? by[i] : 0;
         if (i ==
             FERRY_COUNT(by)) { /* one class beyond floats, one that often is the larger */
-            h->wt->w[0] = 3.5e38;
-            h->wt->w[h->d + 1] = 3e38;
+            w.at[0] = 3.5e38;
+            w.at[w.k + 1] = 3e38;
         }
         m[0] = copy_of(ctx, first);
-        m[1] = plain_of(ctx, first);
+        m[1] = copy_of(ctx, first);
         (void)stream(ctx, m, 300);
         ferry_model_free(first);
         ferry_model_free(m[0]);
@@ -256,7 +255,7 @@ static void test_rows(void **state)
     static const char *const names[] = {"a", "b", "c", "d", "new"};
     ferry_ctx *ctx = *state;
     ferry_task *task = task_of(ctx);
-    ferry_model *m = fit_model(ctx, task, "hetomtl", "mode=paper"), *c = plain_of(ctx, m);
+    ferry_model *m = fit_model(ctx, task, "hetomtl-paper", ""), *c = copy_of(ctx, m);
     double *x = calloc((size_t)ROWS * D, sizeof *x);
     int32_t label[ROWS], cls[2][ROWS];
     const ferry_array rows = {ROWS, D, D, x};
@@ -268,7 +267,14 @@ static void test_rows(void **state)
         draw(&rng, i % 5, x + (int64_t)i * D);
     }
     assert_ok(ctx, ferry_model_learn_rows(ctx, m, &rows, 5, names, label, cls[0]));
-    assert_ok(ctx, ferry_model_learn_rows(ctx, c, &rows, 5, names, label, cls[1]));
+    for (int i = 0; i < ROWS; i++) {
+        const ferry_row row = {D, NULL, x + (int64_t)i * D};
+        double f[8];
+        int32_t votes[VOTES];
+        assert_ok(ctx, ferry_model_see(ctx, c, &row, &cls[1][i], f, votes));
+        if (label[i] >= 0)
+            assert_ok(ctx, ferry_model_learn(ctx, c, &row, names[label[i]], votes));
+    }
     assert_memory_equal(cls[0], cls[1], sizeof cls[0]);
     assert_same(ctx, m, c);
     free(x);
@@ -284,15 +290,12 @@ static ferry_status whole(ferry_ctx *ctx, void *arg)
     ferry_status st = FERRY_OK;
     double x[D];
     const ferry_row row = {D, NULL, x};
-    ferry_opts *opts = NULL;
     ferry_model *m = NULL, *c = NULL;
     int32_t cls = 0, votes[VOTES];
 
     for (int j = 0; j < D; j++)
         x[j] = j % 9;
-    FERRY_TRY(ferry_opts_new(ctx, &opts));
-    FERRY_TRY(ferry_opts_set(ctx, opts, "mode", "paper"));
-    FERRY_TRY(ferry_fit(ctx, arg, "hetomtl", opts, &m, NULL));
+    FERRY_TRY(ferry_fit(ctx, arg, "hetomtl-paper", NULL, &m, NULL));
     FERRY_TRY(ferry_model_see(ctx, m, &row, &cls, NULL, votes));
     FERRY_TRY(ferry_model_learn(ctx, m, &row, "new", votes));
     FERRY_TRY(ferry_model_save(ctx, m, tmp_path("oom.ferry")));
@@ -300,7 +303,6 @@ static ferry_status whole(ferry_ctx *ctx, void *arg)
 done:
     ferry_model_free(c);
     ferry_model_free(m);
-    ferry_opts_free(opts);
     return st;
 }
 
@@ -309,14 +311,14 @@ static void test_memory(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = task_of(ctx);
-    ferry_model *m[2] = {fit_model(ctx, task, "hetomtl", "mode=paper")};
+    ferry_model *m[2] = {fit_model(ctx, task, "hetomtl-paper", "")};
     sample s = {.label = "new"}, other = {.label = "b"};
     const ferry_row x = row_of(&s);
     ferry_status st = FERRY_ENOMEM;
     ferry_rng rng;
 
     each_allocation_fails(ctx, whole, task);
-    m[1] = plain_of(ctx, m[0]);
+    m[1] = copy_of(ctx, m[0]);
     ferry_i_rng_seed(&rng, 3, 0);
     for (int64_t n = 1; st == FERRY_ENOMEM; n++) {
         draw(&rng, 1, other.x);

@@ -65,84 +65,81 @@ static ferry_selector *trained(ferry_ctx *ctx, const ferry_task *t)
     ferry_opts *opts = opts_of(ctx, "sample=24", "neighbours=5", NULL);
     ferry_selector *s = NULL;
 
-    assert_ok(ctx, ferry_selector_train(ctx, t, opts, &s));
+    assert_ok(ctx, ferry_i_selector_train(ctx, t, opts, &s));
     ferry_opts_free(opts);
     return s;
 }
 
 /* ---- measures ---- */
 
-static ferry_matrix *dense(ferry_ctx *ctx, int64_t rows, int64_t cols, const double *v)
+static matrix dense(scope *s, int64_t rows, int64_t cols, const double *v)
 {
-    ferry_matrix *x = NULL;
+    const matrix x = matrix_dense(s, HERE(rows), rows, cols);
 
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, rows, cols, &x));
-    memcpy(x->dense, v, (size_t)(rows * cols) * sizeof *v);
+    if (v) memcpy(x.m->dense, v, (size_t)(rows * cols) * sizeof *v);
     return x;
+}
+
+static void complexity_body(scope *s, void *arg)
+{
+    /* column 0 in 4 of 4 rows, 1 in one, 2 in none, 3 in two */
+    const double counts[] = {1, 2, 0, 1, 1, 0, 0, 1, 3, 0, 0, 0, 1, 0, 0, 0};
+    const double even[] = {-1, -1, 0, -1, 1, -1, 2, 5};
+    const matrix x = dense(s, 4, 4, counts);
+
+    (void)arg;
+    /* of the three that occur, one is below 2 of 4 */
+    assert_close(complexity(s, x, 0.5), 1.0 / 3, 1e-15);
+    assert_close(complexity(s, x, 0.51), 2.0 / 3, 1e-15);
+    /* column 0: four bins with one each; column 1: three in one bin, one in another */
+    const double h0 = log(4), h1 = -(0.75 * log(0.75) + 0.25 * log(0.25));
+    assert_close(complexity(s, dense(s, 4, 2, even), 0.1), 1 - (h0 + h1) / 2 / log(10),
+                 1e-12);
 }
 
 static void test_complexity(void **state)
 {
-    ferry_ctx *ctx = *state;
-    /* column 0 in 4 of 4 rows, 1 in one, 2 in none, 3 in two */
-    const double counts[] = {1, 2, 0, 1, 1, 0, 0, 1, 3, 0, 0, 0, 1, 0, 0, 0};
-    const double even[] = {-1, -1, 0, -1, 1, -1, 2, 5};
-    ferry_matrix *x = dense(ctx, 4, 4, counts);
-    double c = 0;
+    assert_ok(*state, scope_run(*state, complexity_body, NULL));
+}
 
-    assert_ok(ctx, ferry_i_select_complexity(ctx, x, 0.5, &c));
-    assert_close(c, 1.0 / 3, 1e-15); /* of the three that occur, one is below 2 of 4 */
-    assert_ok(ctx, ferry_i_select_complexity(ctx, x, 0.51, &c));
-    assert_close(c, 2.0 / 3, 1e-15);
-    ferry_i_matrix_free(x);
-    x = dense(ctx, 4, 2, even);
-    assert_ok(ctx, ferry_i_select_complexity(ctx, x, 0.1, &c));
-    /* column 0: four bins with one each; column 1: three in one bin, one in another */
-    const double h0 = log(4), h1 = -(0.75 * log(0.75) + 0.25 * log(0.25));
-    assert_close(c, 1 - (h0 + h1) / 2 / log(10), 1e-12);
-    ferry_i_matrix_free(x);
+static void distance_body(scope *s, void *arg)
+{
+    const matrix a = dense(s, 200, 3, NULL), b = dense(s, 151, 3, NULL);
+    ferry_rng rng;
+
+    (void)arg;
+    ferry_i_rng_seed(&rng, 1, 1);
+    for (int64_t i = 0; i < a.m->nnz; i++)
+        a.m->dense[i] = ferry_i_rng_normal(&rng);
+    for (int64_t i = 0; i < b.m->nnz; i++)
+        b.m->dense[i] = ferry_i_rng_normal(&rng);
+    const double d = a_distance(s, a, b, 1);
+    assert_true(d >= 0 && d < 0.35);
+    for (int64_t i = 0; i < b.n; i++)
+        b.m->dense[3 * i] += 20;
+    assert_close(a_distance(s, a, b, 1), 2, 0);
 }
 
 static void test_distance(void **state)
 {
-    ferry_ctx *ctx = *state;
-    ferry_matrix *a = NULL, *b = NULL;
-    ferry_rng rng;
-    double d = 0;
-
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, 200, 3, &a));
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, 151, 3, &b));
-    ferry_i_rng_seed(&rng, 1, 1);
-    for (int64_t i = 0; i < a->nnz; i++)
-        a->dense[i] = ferry_i_rng_normal(&rng);
-    for (int64_t i = 0; i < b->nnz; i++)
-        b->dense[i] = ferry_i_rng_normal(&rng);
-    assert_ok(ctx, ferry_i_select_distance(ctx, a, b, 1, &d));
-    assert_true(d >= 0 && d < 0.35);
-    for (int64_t i = 0; i < b->rows; i++)
-        b->dense[3 * i] += 20;
-    assert_ok(ctx, ferry_i_select_distance(ctx, a, b, 1, &d));
-    assert_close(d, 2, 0);
-    ferry_i_matrix_free(a);
-    ferry_i_matrix_free(b);
+    assert_ok(*state, scope_run(*state, distance_body, NULL));
 }
 
 /* ---- the model ---- */
 
 /* At the maximum of the likelihood (but for the little ridge) the residuals are orthogonal
  * to the constant and nearly so to every feature. */
-static void test_logistic(void **state)
+static void logistic_body(scope *s, void *arg)
 {
     enum { N = 300 };
-    ferry_ctx *ctx = *state;
     static double c[N * SELECT_FEATURES];
     static uint8_t y[N];
     static int64_t target[N];
-    select_model m;
     select_trust trust = {0};
     ferry_rng rng;
     double constant = 0, ones = 0;
 
+    (void)arg;
     ferry_i_rng_seed(&rng, 2, 2);
     for (int64_t i = 0; i < N; i++) {
         double *row = c + i * SELECT_FEATURES;
@@ -153,50 +150,51 @@ static void test_logistic(void **state)
         target[i] = i % 5;
         ones += y[i];
     }
-    assert_ok(ctx, ferry_i_select_fit(ctx, N, c, y, &m));
+    select_model m = select_fit(s, N, c, y);
     for (int64_t i = 0; i < N; i++)
-        constant += y[i] - ferry_i_select_f(&m, c + i * SELECT_FEATURES);
+        constant += y[i] - select_f(&m, c + i * SELECT_FEATURES);
     assert_close(constant, 0, 1e-6);
     for (int j = 0; j < SELECT_FEATURES; j++) {
         double dot = 0;
         for (int64_t i = 0; i < N; i++)
-            dot += (y[i] - ferry_i_select_f(&m, c + i * SELECT_FEATURES)) *
+            dot += (y[i] - select_f(&m, c + i * SELECT_FEATURES)) *
                    (c[i * SELECT_FEATURES + j] - m.mean[j]) / m.sd[j] / N;
         assert_close(dot, 1e-3 * m.beta[j + 1], 1e-8);
     }
     assert_true(m.beta[1] > 1.2 && m.beta[1] < 2.8);
     assert_close(m.beta[3], 0, 1e-12);
-    assert_ok(ctx, ferry_i_select_check(ctx, N, c, y, target, &trust));
+    select_check(s, N, c, y, target, &trust);
     assert_true(trust.accuracy > 0.7 && trust.accuracy < 0.95 && trust.auc > 0.75);
     for (int64_t i = 0; i < N; i++)
         y[i] = i < 5; /* too few for ten folds; all of one target's are alike */
-    assert_ok(ctx, ferry_i_select_check(ctx, N, c, y, target, &trust));
+    select_check(s, N, c, y, target, &trust);
     assert_true(isnan(trust.accuracy));
     for (int64_t i = 0; i < N; i++)
         y[i] = c[i * SELECT_FEATURES] > 5; /* can be told apart without error */
-    assert_ok(ctx, ferry_i_select_fit(ctx, N, c, y, &m));
+    m = select_fit(s, N, c, y);
     assert_true(isfinite(m.beta[1]) && m.beta[1] > 3);
+}
+
+static void test_logistic(void **state)
+{
+    assert_ok(*state, scope_run(*state, logistic_body, NULL));
 }
 
 /* ---- triples ---- */
 
 /* Domains 0 and 6 have no word in common: only what lies between carries a label over. */
-static void test_triples(void **state)
+static void triples_body(scope *s, void *arg)
 {
-    ferry_ctx *ctx = *state;
-    ferry_task *t = far_task(ctx);
     const select_options o = {24, 5, 1.03, 0.1, 1, SELECT_RBF, ""};
     select_options knn = o;
-    select_set set = {0};
-    select_triple *tr = NULL, *other = NULL;
     int64_t n = 0, m = 0;
     double middle = 0, side = 0;
 
-    assert_ok(ctx, ferry_i_select_set(ctx, t, &o, true, &set));
+    const select_set set = measured_domains(s, arg, &o, true);
     assert_int_equal(set.n, DOMAINS);
     assert_close(set.distance[0 * DOMAINS + 6], 2, 0);
     assert_true(set.distance[1] < 1.6 && set.distance[1] > 0);
-    assert_ok(ctx, ferry_i_select_triples(ctx, &set, 0, &o, &tr, &n));
+    const select_triple *tr = labelled_triples(s, &set, 0, &o, &n);
     assert_int_equal(n, DOMAINS * (DOMAINS - 1) * (DOMAINS - 2));
     for (int64_t i = 0; i < n; i++) {
         if (tr[i].s != 0 || tr[i].t != 6) continue;
@@ -206,19 +204,46 @@ static void test_triples(void **state)
     }
     assert_true(middle > 0.6 && middle > side);
     knn.propagation = SELECT_KNN;
-    assert_ok(ctx, ferry_i_select_triples(ctx, &set, 0, &knn, &other, &m));
+    const select_triple *other = labelled_triples(s, &set, 0, &knn, &m);
     assert_int_equal(m, n);
     bool differ = false;
     for (int64_t i = 0; i < n; i++)
         differ = differ || tr[i].sit != other[i].sit;
     assert_true(differ);
-    ferry_i_free(tr);
-    ferry_i_free(other);
-    ferry_i_select_clear(&set);
+}
+
+static void test_triples(void **state)
+{
+    ferry_task *t = far_task(*state);
+
+    assert_ok(*state, scope_run(*state, triples_body, t));
     ferry_task_free(t);
 }
 
 /* ---- ranking ---- */
+
+typedef struct ranked {
+    const ferry_task *t;
+    const ferry_selector *s;
+    const ferry_way *w;
+} ranked;
+
+/* A chain's probability is the product over its triples. */
+static void chain_body(scope *s, void *arg)
+{
+    const ranked *r = arg;
+    const select_set set = measured_domains(s, r->t, &r->s->o, true);
+    const ferry_way *w = r->w;
+    const int64_t at[] = {0, w->domain[0][1] - '0', w->domain[1][1] - '0',
+                          w->domain[2][1] - '0', 6};
+    double c[SELECT_FEATURES], p = 1;
+
+    for (int k = 0; k < 3; k++) {
+        triple_features(&set, at[k], at[k + 1], at[k + 2], c);
+        p *= select_f(&r->s->m, c);
+    }
+    assert_close(w->probability, p, 1e-14);
+}
 
 static void test_ranking(void **state)
 {
@@ -231,8 +256,8 @@ static void test_ranking(void **state)
 
     assert_close(s->trust.triples, 6 * 5 * 4, 0); /* the target is not among them */
     assert_true(s->trust.positive > 0 && isfinite(s->trust.correlation));
-    assert_ok(ctx, ferry_select(ctx, s, t, 3, &r));
-    const int64_t n = ferry_selection_count(r);
+    assert_ok(ctx, ferry_i_select(ctx, s, t, 3, &r));
+    const int64_t n = r->n;
     for (int64_t i = 0; i < n; i++) {
         const ferry_way *w = ferry_selection_at(r, i);
         assert_string_equal(w->source, "d0");
@@ -255,42 +280,31 @@ static void test_ranking(void **state)
     assert_int_equal(of[3], 20); /* of 60, the best */
     assert_null(ferry_selection_at(r, n));
     assert_null(ferry_selection_at(r, -1));
-    assert_ok(ctx, ferry_selection_table(ctx, r, &text));
+    assert_ok(ctx, ferry_selection_table(ctx, r, NULL, &text));
     assert_non_null(strstr(text, "far: bridges to 'd6', 5 candidates"));
     assert_non_null(strstr(text, "chains of 3"));
     assert_non_null(
         strstr(text, "How far to trust it: learned from 120 triples of 6 domains"));
     ferry_string_free(text);
-    assert_ok(ctx, ferry_selection_json(ctx, r, &text));
+    assert_ok(ctx, ferry_selection_table(ctx, r, "json", &text));
     assert_non_null(strstr(text, "\"distance_source_bridge\""));
     assert_non_null(strstr(text, "\"correlation\""));
     ferry_string_free(text);
 
-    /* a chain's probability is the product over its triples */
-    select_set set = {0};
-    double c[SELECT_FEATURES], p = 1;
-    assert_ok(ctx, ferry_i_select_set(ctx, t, &s->o, true, &set));
-    const ferry_way *w = ferry_selection_at(r, n - 1);
-    const int64_t stop[] = {0, w->domain[0][1] - '0', w->domain[1][1] - '0',
-                            w->domain[2][1] - '0', 6};
-    for (int k = 0; k < 3; k++) {
-        ferry_i_select_features(&set, stop[k], stop[k + 1], stop[k + 2], c);
-        p *= ferry_i_select_f(&s->m, c);
-    }
-    assert_close(w->probability, p, 1e-14);
-    ferry_i_select_clear(&set);
+    ranked last = {t, s, ferry_selection_at(r, n - 1)};
+    assert_ok(ctx, scope_run(ctx, chain_body, &last));
     ferry_selection_free(r);
     /* a model that only looks at S-I and I-T takes the one nearest to both */
     s->m = (select_model){.beta = {0, 0, 0, 0, -1, 0, -1}, .sd = {1, 1, 1, 1, 1, 1}};
-    assert_ok(ctx, ferry_select(ctx, s, t, 1, &r));
-    assert_int_equal(ferry_selection_count(r), 5);
+    assert_ok(ctx, ferry_i_select(ctx, s, t, 1, &r));
+    assert_int_equal(r->n, 5);
     for (int64_t i = 1; i < 5; i++) {
         const double *a = ferry_selection_at(r, i - 1)->feature;
         const double *b = ferry_selection_at(r, i)->feature;
         assert_true(a[3] + a[5] <= b[3] + b[5]);
     }
     ferry_selection_free(r);
-    ferry_selector_free(s);
+    ferry_i_selector_free(s);
     ferry_task_free(t);
 }
 
@@ -306,43 +320,43 @@ static void test_file(void **state)
     ferry_model *m = NULL;
 
     /* triples side by side: the same bits as one after the other */
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 4));
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 4));
     for (int jobs = 1; jobs <= 3; jobs += 2) {
-        assert_ok(ctx, ferry_ctx_set_jobs(ctx, jobs));
+        assert_ok(ctx, ferry_i_ctx_set_jobs(ctx, jobs));
         again = trained(ctx, t);
         assert_memory_equal(&again->m, &s->m, sizeof s->m);
         assert_memory_equal(&again->trust, &s->trust, sizeof s->trust);
-        ferry_selector_free(again);
+        ferry_i_selector_free(again);
     }
-    assert_ok(ctx, ferry_selector_save(ctx, s, path));
-    assert_ok(ctx, ferry_selector_load(ctx, path, &again));
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
-    assert_ok(ctx, ferry_select(ctx, s, t, 3, &a));
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 3));
-    assert_ok(ctx, ferry_select(ctx, again, t, 3, &b));
-    assert_ok(ctx, ferry_selection_json(ctx, a, &ta));
-    assert_ok(ctx, ferry_selection_json(ctx, b, &tb));
+    assert_ok(ctx, ferry_i_selector_save(ctx, s, path));
+    assert_ok(ctx, ferry_i_selector_load(ctx, path, &again));
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 1));
+    assert_ok(ctx, ferry_i_select(ctx, s, t, 3, &a));
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 3));
+    assert_ok(ctx, ferry_i_select(ctx, again, t, 3, &b));
+    assert_ok(ctx, ferry_selection_table(ctx, a, "json", &ta));
+    assert_ok(ctx, ferry_selection_table(ctx, b, "json", &tb));
     assert_string_equal(ta, tb);
     ferry_string_free(ta);
     ferry_string_free(tb);
     ferry_selection_free(a);
     ferry_selection_free(b);
-    ferry_selector_free(again);
+    ferry_i_selector_free(again);
     /* neither is the other's kind */
     assert_fails(ctx, ferry_model_load(ctx, path, NULL, &m), FERRY_EDATA, "selector");
     s->m.sd[2] = 0;
-    assert_ok(ctx, ferry_selector_save(ctx, s, path));
-    assert_fails(ctx, ferry_selector_load(ctx, path, &again), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_selector_save(ctx, s, path));
+    assert_fails(ctx, ferry_i_selector_load(ctx, path, &again), FERRY_EDATA,
                  "a deviation is not above 0");
     s->m.sd[2] = 1;
     s->o.neighbours = 5000;
-    assert_ok(ctx, ferry_selector_save(ctx, s, path));
-    assert_fails(ctx, ferry_selector_load(ctx, path, &again), FERRY_EDATA,
+    assert_ok(ctx, ferry_i_selector_save(ctx, s, path));
+    assert_fails(ctx, ferry_i_selector_load(ctx, path, &again), FERRY_EDATA,
                  "tensor settings is out of range");
     assert_null(again);
-    assert_fails(ctx, ferry_selector_load(ctx, tmp_path("none.ferry"), &again), FERRY_EDATA,
-                 "No such file");
-    ferry_selector_free(s);
+    assert_fails(ctx, ferry_i_selector_load(ctx, tmp_path("none.ferry"), &again),
+                 FERRY_EDATA, "No such file");
+    ferry_i_selector_free(s);
     ferry_task_free(t);
 }
 
@@ -356,7 +370,7 @@ static void fails_on(ferry_ctx *ctx, const char *yaml, const char *option, ferry
     ferry_opts *opts = opts_of(ctx, option, NULL);
 
     assert_ok(ctx, ferry_task_load(ctx, tmp_file("bad.yaml", yaml, -1), NULL, &t));
-    assert_fails(ctx, ferry_selector_train(ctx, t, opts, &s), st, message);
+    assert_fails(ctx, ferry_i_selector_train(ctx, t, opts, &s), st, message);
     assert_null(s);
     ferry_opts_free(opts);
     ferry_task_free(t);
@@ -407,9 +421,9 @@ static void test_broken(void **state)
                                                 D("t", "target", TXT("d6")),
                                             -1),
                                    NULL, &t));
-    assert_fails(ctx, ferry_select(ctx, &s, t, 3, &r), FERRY_ENEEDS,
+    assert_fails(ctx, ferry_i_select(ctx, &s, t, 3, &r), FERRY_ENEEDS,
                  "needs a source and the candidates");
-    assert_fails(ctx, ferry_select(ctx, &s, t, 4, &r), FERRY_EINVAL, "expected 1 to 3");
+    assert_fails(ctx, ferry_i_select(ctx, &s, t, 4, &r), FERRY_EINVAL, "expected 1 to 3");
     ferry_task_free(t);
     assert_null(r);
 }
@@ -431,10 +445,72 @@ static void test_cancel(void **state)
     for (int after = 0; after < 60; after += 20) {
         int left = after;
         ferry_ctx_set_progress(ctx, stop, &left);
-        assert_int_equal(ferry_selector_train(ctx, t, NULL, &s), FERRY_ECANCELLED);
+        assert_int_equal(ferry_i_selector_train(ctx, t, NULL, &s), FERRY_ECANCELLED);
         assert_null(s);
     }
     ferry_ctx_set_progress(ctx, NULL, NULL);
+    ferry_task_free(t);
+}
+
+static ferry_selection *asked(ferry_ctx *ctx, const ferry_task *t, ferry_opts *opts)
+{
+    ferry_selection *s = NULL;
+
+    assert_ok(ctx, ferry_select(ctx, t, opts, &s));
+    ferry_opts_free(opts);
+    return s;
+}
+
+/* The public call: learns a selector, keeps it in a file, and takes it from there. */
+static void test_by_paper(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *t = far_task(ctx);
+    const char *path = tmp_path("kept.ferry");
+    char save[300], from[300], *ta = NULL, *tb = NULL;
+
+    (void)snprintf(save, sizeof save, "save=%s", path);
+    (void)snprintf(from, sizeof from, "selector=%s", path);
+    ferry_selection *a =
+        asked(ctx, t, opts_of(ctx, "by=paper", "sample=24", "neighbours=5", save, NULL));
+    ferry_selection *b = asked(ctx, t, opts_of(ctx, "by=paper", from, "longest=1", NULL));
+    assert_true(b->n > 0 && b->n < a->n); /* the chains are gone */
+    assert_string_equal(ferry_selection_at(a, 0)->domain[0],
+                        ferry_selection_at(b, 0)->domain[0]);
+    assert_ok(ctx, ferry_selection_table(ctx, b, NULL, &ta));
+    assert_fails(ctx, ferry_selection_table(ctx, b, "csv", &tb), FERRY_EINVAL,
+                 "unknown format csv (json)");
+    ferry_string_free(ta);
+    ferry_selection_free(a);
+    ferry_selection_free(b);
+    ferry_task_free(t);
+}
+
+static void test_wrong_settings(void **state)
+{
+    static const char *const wrong[][3] = {
+        {"by=chance", "one=no", "by = chance: expected trial or paper"},
+        {"selector=s.ferry", "one=no", "selector goes with by = paper"},
+        {"save=s.ferry", "one=no", "save goes with by = paper"},
+        {"by=paper", "longest=4", "longest = 4: expected 1, 2 or 3"},
+        {"by=paper", "longest=", "longest = : expected 1, 2 or 3"},
+        {"by=paper", "colour=red", "colour"},
+        {"by=trial", "colour=red", "colour"},
+    };
+    ferry_ctx *ctx = *state;
+    ferry_task *t = far_task(ctx);
+    ferry_selection *s = NULL;
+
+    for (int64_t i = 0; i < FERRY_COUNT(wrong); i++) {
+        ferry_opts *opts = opts_of(ctx, wrong[i][0], wrong[i][1], NULL);
+        assert_fails(ctx, ferry_select(ctx, t, opts, &s), FERRY_EINVAL, wrong[i][2]);
+        assert_null(s);
+        ferry_opts_free(opts);
+    }
+    ferry_opts *opts = opts_of(ctx, "by=paper", "selector=s.ferry", "sample=24", NULL);
+    assert_fails(ctx, ferry_select(ctx, t, opts, &s), FERRY_EINVAL,
+                 "the settings of training are those of s.ferry");
+    ferry_opts_free(opts);
     ferry_task_free(t);
 }
 
@@ -450,18 +526,18 @@ static ferry_status body(ferry_ctx *ctx, void *arg)
     if (st == FERRY_OK) st = ferry_opts_set(ctx, opts, "sample", "6");
     if (st == FERRY_OK) st = ferry_opts_set(ctx, opts, "neighbours", "2");
     if (st == FERRY_OK) st = ferry_opts_set(ctx, opts, "t", "1");
-    if (st == FERRY_OK) st = ferry_selector_train(ctx, arg, opts, &s);
-    if (st == FERRY_OK) st = ferry_selector_save(ctx, s, tmp_path("m.ferry"));
-    if (st == FERRY_OK) st = ferry_selector_load(ctx, tmp_path("m.ferry"), &again);
-    if (st == FERRY_OK) st = ferry_select(ctx, again, arg, 2, &r);
-    if (st == FERRY_OK) st = ferry_selection_table(ctx, r, &text);
+    if (st == FERRY_OK) st = ferry_i_selector_train(ctx, arg, opts, &s);
+    if (st == FERRY_OK) st = ferry_i_selector_save(ctx, s, tmp_path("m.ferry"));
+    if (st == FERRY_OK) st = ferry_i_selector_load(ctx, tmp_path("m.ferry"), &again);
+    if (st == FERRY_OK) st = ferry_i_select(ctx, again, arg, 2, &r);
+    if (st == FERRY_OK) st = ferry_selection_table(ctx, r, NULL, &text);
     ferry_string_free(text);
     text = NULL;
-    if (st == FERRY_OK) st = ferry_selection_json(ctx, r, &text);
+    if (st == FERRY_OK) st = ferry_selection_table(ctx, r, "json", &text);
     ferry_string_free(text);
     ferry_selection_free(r);
-    ferry_selector_free(again);
-    ferry_selector_free(s);
+    ferry_i_selector_free(again);
+    ferry_i_selector_free(s);
     ferry_opts_free(opts);
     return st;
 }
@@ -472,7 +548,7 @@ static void test_memory(void **state)
     ferry_task *t = NULL;
 
     write_domains();
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 1));
     assert_ok(ctx,
               ferry_task_load(
                   ctx,
@@ -492,9 +568,9 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_complexity), T(test_distance), T(test_logistic),
-        T(test_triples),    T(test_ranking),  T(test_file),
-        T(test_broken),     T(test_cancel),   T(test_memory),
+        T(test_complexity), T(test_distance), T(test_logistic),       T(test_triples),
+        T(test_ranking),    T(test_file),     T(test_broken),         T(test_cancel),
+        T(test_memory),     T(test_by_paper), T(test_wrong_settings),
     };
     return cmocka_run_group_tests_name("select", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "serve/serve.h"
+#include "server/serve.h"
 #include "stream_case.h"
 
 #define ROW "[1,0,0,1]"
@@ -27,7 +27,8 @@ static int ask(const ferry_server *s, const char *head, const char *body)
                    "Content-Length: %zu\r\n\r\n%s",
                    (int)(bar ? bar - head : (ptrdiff_t)strlen(head)), head, more,
                    strlen(body), body);
-    assert_true(send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text));
+    (void)!send(fd, text, strlen(text),
+                MSG_NOSIGNAL); /* it may be closed: no memory for it */
     while ((got = recv(fd, answer + n, sizeof answer - 1 - n, 0)) > 0)
         n += (size_t)got;
     answer[n] = 0;
@@ -44,8 +45,8 @@ static void settle(ferry_server *s)
     while (s->in_flight > 0)
         pthread_cond_wait(&s->quiet, &s->mutex);
     pthread_mutex_unlock(&s->mutex);
-    ferry_i_writer_drain(v);
-    v->tried = 0; /* a stream that broke is opened again at once */
+    ferry_i_writer_drain(v->writer);
+    v->writer->tried = 0; /* a stream that broke is opened again at once */
     ferry_i_version_free(v);
 }
 
@@ -83,6 +84,7 @@ static void sweep(ferry_server *s, const request *r)
         settle(s);
         reached = allocations() >= n;
         fail_allocation(0);
+        if (got == 0 && n == 1) continue; /* the connection itself */
         if (got != r->status && (got != 503 || !strstr(answer, "\"error\":") ||
                                  !strstr(answer, "\"status\":503") || !reached)) {
             print_error("%s, allocation %lld: %s\n", r->head, (long long)n, answer);
@@ -146,6 +148,7 @@ static void test_requests_without_memory(void **state)
         {"POST /recommend", "{\"users\":[\"u\"]}", 409, NULL},
         {"POST /admin/snapshot", "", 200, NULL},
         {"POST /admin/reload", "", 200, NULL},
+        {"GET /admin/labels", "", 200, NULL},
     };
     ferry_ctx *ctx = *state;
 
@@ -157,10 +160,7 @@ static void test_requests_without_memory(void **state)
         sweep(s, &requests[i]);
     assert_ok(ctx, ferry_server_stop(ctx, s));
     assert_int_equal(live_blocks(), before);
-    remove_state("state/m/1");
-    (void)unlink(tmp_path("state/m/labels.ndjson"));
-    (void)unlink(tmp_path("state/m/labels.ndjson.old"));
-    (void)rmdir(tmp_path("state/m"));
+    remove_state("state/m");
     (void)rmdir(tmp_path("state"));
 }
 

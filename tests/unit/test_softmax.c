@@ -2,6 +2,86 @@
  * shapes. */
 #include "golden.h"
 #include "learn/learn.h"
+#include "learn/softmax.h"
+
+/* The regression on plain arrays: w c x (d + 1), new, the constant last. */
+typedef struct asked {
+    double C, tol, *w;
+    const ferry_matrix *x;
+    const ferry_block *a;
+    ferry_block *p;
+    int64_t c;
+} asked;
+
+static void fit_body(scope *s, void *arg)
+{
+    asked *q = arg;
+    const int64_t d = q->x->cols, c = q->a->k;
+    const block a = {HERE(q->a->rows), q->a->rows, c, q->a->data};
+    const linear m = softmax_regression(s, matrix_borrow(s, (ferry_matrix *)q->x), a, NULL,
+                                        q->C, q->tol);
+
+    q->w = ferry_i_calloc(c * (d + 1), sizeof *q->w);
+    if (!q->w) scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    for (int64_t k = 0; k < c; k++) {
+        for (int64_t j = 0; j < d; j++)
+            q->w[k * (d + 1) + j] = ROW(m.w, j)[k];
+        q->w[k * (d + 1) + d] = m.b[k];
+    }
+}
+
+static ferry_status softmax_weights(ferry_ctx *ctx, double C, double tol,
+                                    const ferry_matrix *x, const ferry_block *a, double **w)
+{
+    asked q = {.C = C, .tol = tol, .x = x, .a = a};
+    const ferry_status st = scope_run(ctx, fit_body, &q);
+
+    *w = st == FERRY_OK ? q.w : NULL;
+    return st;
+}
+
+static void scores_body(scope *s, void *arg)
+{
+    const asked *q = arg;
+    const int64_t d = q->x->cols, c = q->c;
+    const linear m = {1, block_new(s, HERE(d), d, c), NEW(s, double, c)};
+
+    for (int64_t k = 0; k < c; k++) {
+        for (int64_t j = 0; j < d; j++)
+            ROW(m.w, j)[k] = q->w[k * (d + 1) + j];
+        m.b[k] = q->w[k * (d + 1) + d];
+    }
+    softmax_scores(s, &m, matrix_borrow(s, (ferry_matrix *)q->x),
+                   (block){HERE(q->p->rows), q->p->rows, c, q->p->data});
+}
+
+static ferry_status softmax_answers(ferry_ctx *ctx, const ferry_matrix *x, int64_t c,
+                                    double *w, ferry_block *p)
+{
+    return scope_run(ctx, scores_body, &(asked){.x = x, .c = c, .w = w, .p = p});
+}
+
+/* Keys of what rows hold, so that their order plays no part. */
+static void cost_body(scope *s, void *arg)
+{
+    asked *q = arg;
+    const block a = {HERE(q->a->rows), q->a->rows, q->a->k, q->a->data};
+    uint64_t *key = NEW(s, uint64_t, a.n);
+
+    for (int64_t i = 0; i < a.n; i++)
+        memcpy(&key[i], q->x->dense + i * q->x->cols + 1, sizeof *key);
+    q->C = softmax_cost(s, matrix_borrow(s, (ferry_matrix *)q->x), a, key);
+}
+
+static ferry_status cost_by_folds(ferry_ctx *ctx, const ferry_matrix *x,
+                                  const ferry_block *a, double *C)
+{
+    asked q = {.x = x, .a = a};
+    const ferry_status st = scope_run(ctx, cost_body, &q);
+
+    *C = q.C;
+    return st;
+}
 
 /* Gradient of the objective at w, written out; two classes have their one vector in row
  * 1. */
@@ -47,9 +127,9 @@ static void test_minimum(void **state)
         for (int64_t e = 0; e < 25 * 6; e++)
             x->dense[e] = ferry_i_rng_normal(&rng);
         ferry_i_fill_uniform(a, &rng, 0, 1);
-        assert_ok(ctx, ferry_i_softmax_fit(ctx, 10, 1e-12, x, a, &w));
+        assert_ok(ctx, softmax_weights(ctx, 10, 1e-12, x, a, &w));
         assert_true(steepest(x, 10, a, w) < 1e-9);
-        assert_ok(ctx, ferry_i_softmax_scores(ctx, x, c, w, p));
+        assert_ok(ctx, softmax_answers(ctx, x, c, w, p));
         for (int64_t i = 0; i < 25; i++) {
             double sum = 0;
             for (int64_t k = 0; k < c; k++)
@@ -73,7 +153,7 @@ static void test_by_hand(void **state)
     double *w = NULL;
 
     assert_ok(ctx, ferry_i_matrix_from_array(ctx, &from, &x));
-    assert_ok(ctx, ferry_i_softmax_fit(ctx, 1, 1e-13, x, &a, &w));
+    assert_ok(ctx, softmax_weights(ctx, 1, 1e-13, x, &a, &w));
     assert_close(w[2], 2 / (1 + exp(w[2])), 1e-12);
     assert_close(w[2], 0.67483161434, 1e-10);
     assert_close(w[3], 0, 1e-12);
@@ -106,8 +186,8 @@ static void test_golden(void **state)
     assert_ok(ctx, ferry_i_block_new(ctx, m, 2, &p));
     for (int64_t e = 0; e < 2 * n; e++)
         a->data[e] = g[e] * w[e / 2];
-    assert_ok(ctx, ferry_i_softmax_fit(ctx, golden_real(c, "C"), 1e-10, mx, a, &fit));
-    assert_ok(ctx, ferry_i_softmax_scores(ctx, mt, 2, fit, p));
+    assert_ok(ctx, softmax_weights(ctx, golden_real(c, "C"), 1e-10, mx, a, &fit));
+    assert_ok(ctx, softmax_answers(ctx, mt, 2, fit, p));
     for (int64_t i = 0; i < m; i++)
         assert_close(FERRY_ROW(p, i)[1], p1[i], 1e-6);
     assert_close(fit[2 * d + 1], golden_real(c, "b"), 1e-6);
@@ -132,7 +212,7 @@ static void test_not_finite(void **state)
     double *w = NULL;
 
     assert_ok(ctx, ferry_i_matrix_from_array(ctx, &from, &x));
-    assert_fails(ctx, ferry_i_softmax_fit(ctx, 1, 1e-13, x, &a, &w), FERRY_ENUMERIC,
+    assert_fails(ctx, softmax_weights(ctx, 1, 1e-13, x, &a, &w), FERRY_ENUMERIC,
                  "scale the features");
     ferry_i_matrix_free(x);
 }
@@ -151,8 +231,8 @@ static ferry_status small_fit(ferry_ctx *ctx, void *arg)
         x->dense[2 * i] = (double)i;
         FERRY_ROW(a, i)[i % 3] = 1;
     }
-    FERRY_TRY(ferry_i_softmax_fit(ctx, 1, 1e-8, x, a, &w));
-    FERRY_TRY(ferry_i_softmax_scores(ctx, x, 3, w, a));
+    FERRY_TRY(softmax_weights(ctx, 1, 1e-8, x, a, &w));
+    FERRY_TRY(softmax_answers(ctx, x, 3, w, a));
 done:
     FERRY_FREE(w, a);
     ferry_i_matrix_free(x);
@@ -190,7 +270,7 @@ static double cost_of(ferry_ctx *ctx, int64_t n, double noise, bool turned)
     double C = 0;
 
     rows_of(ctx, n, noise, turned, &x, &a);
-    assert_ok(ctx, ferry_i_softmax_cost(ctx, x, a, NULL, &C));
+    assert_ok(ctx, cost_by_folds(ctx, x, a, &C));
     ferry_i_matrix_free(x);
     ferry_i_free(a);
     return C;
@@ -208,12 +288,12 @@ static void test_cost(void **state)
     assert_true(cost_of(ctx, 1200, 0.4, false) > 0); /* more rows than are asked */
 }
 
-static ferry_status choose(ferry_ctx *ctx, void *arg)
+static ferry_status choose_cost(ferry_ctx *ctx, void *arg)
 {
     void **both = arg;
     double C;
 
-    return ferry_i_softmax_cost(ctx, both[0], both[1], NULL, &C);
+    return cost_by_folds(ctx, both[0], both[1], &C);
 }
 
 static void test_cost_memory(void **state)
@@ -224,7 +304,7 @@ static void test_cost_memory(void **state)
 
     rows_of(ctx, 30, 0.1, false, &x, &a);
     void *both[] = {x, a};
-    each_allocation_fails(ctx, choose, both);
+    each_allocation_fails(ctx, choose_cost, both);
     ferry_i_matrix_free(x);
     ferry_i_free(a);
 }

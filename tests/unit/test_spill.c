@@ -12,11 +12,11 @@ enum { MIB = 1 << 20 };
 /* 8 MiB: four of them for arrays. Skips the test where there is no folder for files. */
 static void limit(ferry_ctx *ctx)
 {
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, 8 * MIB));
+    assert_ok(ctx, ferry_i_ctx_set_memory(ctx, 8 * MIB));
     void *p = ferry_i_spill_new(MIB);
     if (!p) {
         (void)printf("skipped: %s\n", ferry_i_spill_why());
-        (void)ferry_ctx_set_memory(ctx, 0);
+        (void)ferry_i_ctx_set_memory(ctx, 0);
         skip();
     }
     assert_true(ferry_i_spill_free(p));
@@ -41,7 +41,7 @@ static void test_which(void **state)
     ferry_i_free(half);
     half = ferry_i_calloc(3 * MIB / 2, 1);
     assert_false(in_file(half));
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
+    assert_ok(ctx, ferry_i_ctx_set_memory(ctx, 0));
     char *free_again = ferry_i_calloc(3 * MIB, 1);
     assert_false(in_file(free_again));
     assert_true(in_file(large)); /* those that are there stay */
@@ -64,7 +64,7 @@ static void test_before(void **state)
     assert_false(in_file(here)); /* for what others free */
     ferry_i_free(large);
     ferry_i_free(here);
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
+    assert_ok(ctx, ferry_i_ctx_set_memory(ctx, 0));
 }
 
 /* Zeroed at first; what was written stays, over every move between heap and file. */
@@ -92,7 +92,7 @@ static void test_grows(void **state)
     for (int64_t i = 0; i < MIB; i++)
         if (zero[i] != 0) fail_msg("number %d is not 0", (int)i);
     ferry_i_free(zero);
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
+    assert_ok(ctx, ferry_i_ctx_set_memory(ctx, 0));
 }
 
 /* Many at a time, freed in another order, from several threads. */
@@ -117,7 +117,7 @@ static void test_many(void **state)
         }
     }
     assert_int_equal(bad, 0);
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
+    assert_ok(ctx, ferry_i_ctx_set_memory(ctx, 0));
 }
 
 /* No room for the file: a sentence, and the array that was there is still there. */
@@ -144,7 +144,7 @@ static void test_no_room(void **state)
     p = ferry_i_calloc(6 * MIB, 1);
     assert_true(in_file(p));
     ferry_i_free(p);
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
+    assert_ok(ctx, ferry_i_ctx_set_memory(ctx, 0));
 }
 
 /* While all large arrays are wanted in files: those are, small ones are not; without room there the heap does. */
@@ -152,7 +152,7 @@ static void all_in_files(ferry_ctx *ctx, int64_t memory)
 {
     struct rlimit old;
 
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, memory));
+    assert_ok(ctx, ferry_i_ctx_set_memory(ctx, memory));
     ferry_i_spill_all(true);
     char *large = ferry_i_calloc(MIB, 1), *small = ferry_i_calloc(MIB - 1, 1);
     assert_true(in_file(large));
@@ -182,7 +182,7 @@ static void test_all(void **state)
     limit(ctx); /* skips without a folder */
     all_in_files(ctx, 0);
     all_in_files(ctx, 1 << 30); /* a limit that asks for none of these files */
-    assert_ok(ctx, ferry_ctx_set_memory(ctx, 0));
+    assert_ok(ctx, ferry_i_ctx_set_memory(ctx, 0));
 }
 
 int main(void)

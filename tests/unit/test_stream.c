@@ -2,14 +2,14 @@
 #include <stdio.h>
 
 #include "ferry_test.h"
-#include "methods/method.h"
-#include "methods/shared/online.h"
-#include "model/dict_private.h"
+#include "learn/online.h"
+#include "methods/frame.h"
 #include "small_task.h"
+#include "state/dict_private.h"
 
 /* Methods and settings that all tests here go through. */
 static const struct {
-    const char *method, *settings;
+    const char *how, *settings;
 } kinds[] = {
     {"mpa", ""},
     {"mpa", "variant=pa scale=none"},
@@ -17,12 +17,10 @@ static const struct {
     {"mpa", "variant=printed average=yes"},
     {"mpa", "scale=causal average=yes"},
     {"hetomtl", ""},
-    {"hetomtl", "mode=experts keep=7 grow=1.2 share=0.1"},
-    {"hetomtl", "mode=fleet"},
-    {"hetomtl", "mode=ferry basis=12"},
-    {"hetomtl", "mode=paper"},
-    {"hetomtl", "mode=paper post=centred horizon=60 per_class=2"},
-    {"hetomtl", "mode=paper post=l2 variant=printed"},
+    {"hetomtl", "basis=12"},
+    {"hetomtl-paper", ""},
+    {"hetomtl-paper", "post=centred horizon=60 per_class=2"},
+    {"hetomtl-paper", "post=l2 variant=printed"},
     {"omtlmc", ""},
 };
 
@@ -84,11 +82,11 @@ static void see(ferry_ctx *ctx, ferry_model *m, sample *r, double *score)
 {
     const ferry_row x = {D, NULL, r->x};
 
-    assert_true(ferry_model_vote_count(m) <= 256);
+    assert_true(ferry_i_model_vote_count(m) <= 256);
     assert_ok(ctx, ferry_model_see(ctx, m, &x, &r->cls, score, r->votes));
 }
 
-static void learn(ferry_ctx *ctx, ferry_model *m, const sample *r)
+static void hear(ferry_ctx *ctx, ferry_model *m, const sample *r)
 {
     const ferry_row x = {D, NULL, r->x};
 
@@ -132,15 +130,15 @@ static ferry_model *copy_of(ferry_ctx *ctx, const ferry_model *m)
 
 /* Predict then learn: few mistakes at the end; a copy loaded half way gives the same
  * bits; the third class is met in the stream. */
-static void check_rounds(ferry_ctx *ctx, const char *method, const char *settings)
+static void check_rounds(ferry_ctx *ctx, const char *how, const char *settings)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
-    ferry_model *m = fit_model(ctx, task, method, settings), *c = NULL;
+    ferry_model *m = fit_model(ctx, task, how, settings), *c = NULL;
     sample r[T];
     int late = 0;
 
-    assert_true(ferry_model_streams(m));
-    assert_int_equal(ferry_model_columns(m), D);
+    assert_true(ferry_i_model_streams(m));
+    assert_int_equal(ferry_i_model_columns(m), D);
     make_rounds(r);
     for (int t = 0; t < T; t++) {
         double f[8], g[8];
@@ -157,17 +155,17 @@ static void check_rounds(ferry_ctx *ctx, const char *method, const char *setting
             see(ctx, c, &twin, g);
             assert_int_equal(twin.cls, r[t].cls);
             assert_memory_equal(twin.votes, r[t].votes,
-                                (size_t)ferry_model_vote_count(m) * sizeof *twin.votes);
-            assert_memory_equal(f, g, (size_t)ferry_model_class_count(m) * sizeof *f);
+                                (size_t)ferry_i_model_vote_count(m) * sizeof *twin.votes);
+            assert_memory_equal(f, g, (size_t)ferry_i_model_class_count(m) * sizeof *f);
         }
         if (t % 5 == 4) continue; /* its label never comes */
-        learn(ctx, m, &r[t]);
-        if (c) learn(ctx, c, &twin);
+        hear(ctx, m, &r[t]);
+        if (c) hear(ctx, c, &twin);
     }
     assert_same(ctx, m, c);
     /* omtlmc learns the target in as many dimensions as there were classes offline: two */
-    if (late > (strcmp(method, "omtlmc") == 0 ? 15 : 4))
-        fail_msg("%s %s: %d late mistakes", method, settings, late);
+    if (late > (strcmp(how, "omtlmc") == 0 ? 15 : 4))
+        fail_msg("%s %s: %d late mistakes", how, settings, late);
     ferry_model_free(c);
     ferry_model_free(m);
     ferry_task_free(task);
@@ -176,14 +174,14 @@ static void check_rounds(ferry_ctx *ctx, const char *method, const char *setting
 static void test_rounds(void **state)
 {
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
-        check_rounds(*state, kinds[i].method, kinds[i].settings);
+        check_rounds(*state, kinds[i].how, kinds[i].settings);
 }
 
 /* Many rows at once, some without a label: the same bits and answers as one by one. */
-static void check_many(ferry_ctx *ctx, const char *method, const char *settings)
+static void check_many(ferry_ctx *ctx, const char *how, const char *settings)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
-    ferry_model *m = fit_model(ctx, task, method, settings), *c = copy_of(ctx, m);
+    ferry_model *m = fit_model(ctx, task, how, settings), *c = copy_of(ctx, m);
     sample r[T];
     double x[T][D + 1];
     int32_t label[T], cls[T];
@@ -193,7 +191,7 @@ static void check_many(ferry_ctx *ctx, const char *method, const char *settings)
         memcpy(x[t], r[t].x, sizeof r[t].x);
         label[t] = t % 5 == 4 ? -1 : r[t].y;
         see(ctx, m, &r[t], NULL);
-        if (label[t] >= 0) learn(ctx, m, &r[t]);
+        if (label[t] >= 0) hear(ctx, m, &r[t]);
     }
     const ferry_array some = {9, D, D + 1, x[0]}, rest = {T - 9, D, D + 1, x[9]};
     assert_ok(ctx, ferry_model_learn_rows(ctx, c, &some, 3, names, label, cls));
@@ -209,11 +207,11 @@ static void check_many(ferry_ctx *ctx, const char *method, const char *settings)
 static void test_many(void **state)
 {
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
-        check_many(*state, kinds[i].method, kinds[i].settings);
+        check_many(*state, kinds[i].how, kinds[i].settings);
 }
 
 /* Labels that come late, in another order, or twice: no harm, and the same again. */
-static void check_late(ferry_ctx *ctx, const char *method, const char *settings)
+static void check_late(ferry_ctx *ctx, const char *how, const char *settings)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
     ferry_model *m[2] = {NULL};
@@ -221,13 +219,13 @@ static void check_late(ferry_ctx *ctx, const char *method, const char *settings)
 
     for (int i = 0; i < 2; i++) {
         double f[8];
-        m[i] = fit_model(ctx, task, method, settings);
+        m[i] = fit_model(ctx, task, how, settings);
         make_rounds(r);
         for (int t = 0; t < T; t++) {
             see(ctx, m[i], &r[t], f);
-            for (int64_t k = 0; k < ferry_model_class_count(m[i]); k++)
+            for (int64_t k = 0; k < ferry_i_model_class_count(m[i]); k++)
                 assert_true(isfinite(f[k]));
-            if (t >= 7) learn(ctx, m[i], &r[t - 7 + t % 3]);
+            if (t >= 7) hear(ctx, m[i], &r[t - 7 + t % 3]);
         }
     }
     assert_same(ctx, m[0], m[1]);
@@ -239,15 +237,15 @@ static void check_late(ferry_ctx *ctx, const char *method, const char *settings)
 static void test_late(void **state)
 {
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
-        check_late(*state, kinds[i].method, kinds[i].settings);
+        check_late(*state, kinds[i].how, kinds[i].settings);
 }
 
 /* Scores that are still those of now need not be computed again: the same bits as when
  * another row was seen in between. */
-static void check_between(ferry_ctx *ctx, const char *method, const char *settings)
+static void check_between(ferry_ctx *ctx, const char *how, const char *settings)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
-    ferry_model *m = fit_model(ctx, task, method, settings), *c = copy_of(ctx, m);
+    ferry_model *m = fit_model(ctx, task, how, settings), *c = copy_of(ctx, m);
     const int32_t index[] = {0, 2, 5};
     const double few[] = {1, -2, 0.5}, other[] = {1, -2, 0.25};
     const ferry_row s = {3, index, few}, o = {3, index, other},
@@ -256,13 +254,13 @@ static void check_between(ferry_ctx *ctx, const char *method, const char *settin
     sample r[T], extra;
 
     make_rounds(r);
-    for (int t = 0; t < T && !ferry_model_watches(m); t++) {
+    for (int t = 0; t < T && !ferry_i_model_watches(m); t++) {
         see(ctx, m, &r[t], NULL);
-        learn(ctx, m, &r[t]);
+        hear(ctx, m, &r[t]);
         see(ctx, c, &r[t], NULL);
         extra = r[(t + 1) % T];
         see(ctx, c, &extra, NULL);
-        learn(ctx, c, &r[t]);
+        hear(ctx, c, &r[t]);
         assert_ok(ctx, ferry_model_see(ctx, m, &s, &cls, NULL, votes));
         assert_ok(ctx, ferry_model_learn(ctx, m, &s, "a", votes));
         assert_ok(ctx, ferry_model_see(ctx, c, &s, &cls, NULL, votes));
@@ -278,14 +276,14 @@ static void check_between(ferry_ctx *ctx, const char *method, const char *settin
 static void test_between(void **state)
 {
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
-        check_between(*state, kinds[i].method, kinds[i].settings);
+        check_between(*state, kinds[i].how, kinds[i].settings);
 }
 
 /* A row without its label changes a model only if it says so. */
-static void check_watching(ferry_ctx *ctx, const char *method, const char *settings)
+static void check_watching(ferry_ctx *ctx, const char *how, const char *settings)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
-    ferry_model *m = fit_model(ctx, task, method, settings), *c = copy_of(ctx, m);
+    ferry_model *m = fit_model(ctx, task, how, settings), *c = copy_of(ctx, m);
     size_t n, k;
     char *a, *b;
     sample r[T];
@@ -295,7 +293,7 @@ static void check_watching(ferry_ctx *ctx, const char *method, const char *setti
         see(ctx, m, &r[t], NULL);
     a = bytes_of(ctx, m, &n);
     b = bytes_of(ctx, c, &k);
-    assert_int_equal(ferry_model_watches(m), n != k || memcmp(a, b, n) != 0);
+    assert_int_equal(ferry_i_model_watches(m), n != k || memcmp(a, b, n) != 0);
     free(a);
     free(b);
     ferry_model_free(m);
@@ -306,14 +304,14 @@ static void check_watching(ferry_ctx *ctx, const char *method, const char *setti
 static void test_watching(void **state)
 {
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
-        check_watching(*state, kinds[i].method, kinds[i].settings);
+        check_watching(*state, kinds[i].how, kinds[i].settings);
 }
 
 /* A sparse row is the dense one; a missing cell is the mean of the labelled rows. */
-static void check_sparse(ferry_ctx *ctx, const char *method, const char *settings)
+static void check_sparse(ferry_ctx *ctx, const char *how, const char *settings)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
-    ferry_model *m = fit_model(ctx, task, method, settings), *c = copy_of(ctx, m);
+    ferry_model *m = fit_model(ctx, task, how, settings), *c = copy_of(ctx, m);
     const int32_t index[] = {1, 4};
     const double few[] = {2, 5}, all[D] = {0, 2, 0, 0, 5, 0},
                  hole[D] = {0, NAN, 0, 0, 5, 0};
@@ -327,7 +325,7 @@ static void check_sparse(ferry_ctx *ctx, const char *method, const char *setting
         assert_ok(ctx, ferry_model_learn(ctx, m, &s, "b", votes));
         assert_ok(ctx, ferry_model_see(ctx, c, &x, &b, g, votes));
         assert_ok(ctx, ferry_model_learn(ctx, c, &x, "b", votes));
-        for (int64_t k = 0; k < ferry_model_class_count(m); k++)
+        for (int64_t k = 0; k < ferry_i_model_class_count(m); k++)
             assert_close(f[k], g[k], 1e-12);
     }
     assert_ok(ctx, ferry_model_see(ctx, m, &none, &a, f, votes));
@@ -343,16 +341,16 @@ static void check_sparse(ferry_ctx *ctx, const char *method, const char *setting
 static void test_sparse(void **state)
 {
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
-        check_sparse(*state, kinds[i].method, kinds[i].settings);
+        check_sparse(*state, kinds[i].how, kinds[i].settings);
 }
 
 /* A class never met before becomes one, at the end; also when its row is all that is
  * known. */
-static void check_new_class(ferry_ctx *ctx, const char *method, const char *settings)
+static void check_new_class(ferry_ctx *ctx, const char *how, const char *settings)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
-    ferry_model *m = fit_model(ctx, task, method, settings);
-    const int64_t k = ferry_model_class_count(m);
+    ferry_model *m = fit_model(ctx, task, how, settings);
+    const int64_t k = ferry_i_model_class_count(m);
     const double v[D] = {0, 0, 0, 0, 0, 9};
     const ferry_row x = {D, NULL, v};
     int32_t cls = -1, votes[256];
@@ -361,13 +359,13 @@ static void check_new_class(ferry_ctx *ctx, const char *method, const char *sett
     for (int i = 0; i < 8; i++) {
         assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, f, votes));
         assert_ok(ctx, ferry_model_learn(ctx, m, &x, "new", votes));
-        assert_int_equal(ferry_model_class_count(m), k + 1);
+        assert_int_equal(ferry_i_model_class_count(m), k + 1);
     }
     assert_string_equal(ferry_model_class_at(m, k), "new");
     assert_null(ferry_model_class_at(m, k + 1));
     assert_null(ferry_model_class_at(m, -1));
     assert_ok(ctx, ferry_model_see(ctx, m, &x, &cls, NULL, NULL));
-    if (cls != k) fail_msg("%s %s: class %d of %d", method, settings, cls, (int)k);
+    if (cls != k) fail_msg("%s %s: class %d of %d", how, settings, cls, (int)k);
     ferry_model_free(m);
     ferry_task_free(task);
 }
@@ -375,7 +373,7 @@ static void check_new_class(ferry_ctx *ctx, const char *method, const char *sett
 static void test_new_class(void **state)
 {
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
-        check_new_class(*state, kinds[i].method, kinds[i].settings);
+        check_new_class(*state, kinds[i].how, kinds[i].settings);
 }
 
 /* Many classes, all met in the stream. */
@@ -409,19 +407,22 @@ static void test_state_differs(void **state)
 {
     ferry_ctx *ctx = *state;
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
-    ferry_model *m = fit_model(ctx, task, "hetomtl", "");
-    const double v[D + 1] = {1};
-    const int32_t far[] = {D};
-    const ferry_row wide = {D + 1, NULL, v}, sparse = {1, far, v}, x = {D, NULL, v};
-    double score[8];
+    ferry_model *m = fit_model(ctx, task, "mpa", "");
+    const double v[D] = {1};
+    const ferry_row x = {D, NULL, v};
+    fitted *f = m->state;
+    int32_t cls = 0;
 
-    const ferry_online *o = m->method->online;
-    assert_fails(ctx, o->see(ctx, m->state, &wide, 4, score, NULL), FERRY_EDATA,
-                 "a row does not have the 6 columns of the model");
-    assert_fails(ctx, o->learn(ctx, m->state, &sparse, 0, NULL), FERRY_EDATA,
-                 "a row does not have the 6 columns of the model");
-    assert_fails(ctx, o->see(ctx, m->state, &x, 1, score, NULL), FERRY_EDATA,
-                 "the model has weights for 4 classes and names for 1");
+    f->of.width++;
+    assert_fails(ctx, ferry_model_see(ctx, m, &x, &cls, NULL, NULL), FERRY_EDATA,
+                 "the model's view has 6 columns, its weights 7");
+    assert_fails(ctx, ferry_model_learn(ctx, m, &x, "a", NULL), FERRY_EDATA,
+                 "the model's view has 6 columns, its weights 7");
+    f->of.width--;
+    f->of.classes = 9;
+    assert_fails(ctx, ferry_model_see(ctx, m, &x, &cls, NULL, NULL), FERRY_EDATA,
+                 "the model has weights for 9 classes and names for 4");
+    f->of.classes = 4;
     ferry_model_free(m);
     ferry_task_free(task);
 }
@@ -438,7 +439,7 @@ static void test_from_nothing(void **state)
     ferry_prediction *p = NULL;
     int32_t cls = 7;
 
-    assert_int_equal(ferry_model_class_count(c), 0);
+    assert_int_equal(ferry_i_model_class_count(c), 0);
     assert_ok(ctx, ferry_model_see(ctx, c, &x, &cls, NULL, NULL));
     assert_int_equal(cls, -1);
     assert_ok(ctx, ferry_predict(ctx, c, t, &p));
@@ -513,9 +514,9 @@ static void test_refused(void **state)
     ferry_model_free(m);
     m = fit_model(ctx, task, "mpa", "");
     m->method = ferry_i_method_find("svm"); /* any that does not stream */
-    assert_false(ferry_model_streams(m));
-    assert_int_equal(ferry_model_vote_count(m), 0);
-    assert_false(ferry_model_watches(m));
+    assert_false(ferry_i_model_streams(m));
+    assert_int_equal(ferry_i_model_vote_count(m), 0);
+    assert_false(ferry_i_model_watches(m));
     assert_fails(ctx, ferry_model_see(ctx, m, &ok, &cls, NULL, NULL), FERRY_ENEEDS,
                  "svm does not learn from a stream");
     assert_fails(ctx, ferry_model_learn_rows(ctx, m, &narrow, 1, two, first, NULL),
@@ -528,7 +529,7 @@ static void test_refused(void **state)
 /* Every allocation may fail: ENOMEM, and the model goes on. */
 typedef struct arg {
     const ferry_task *task;
-    const char *method, *settings;
+    const char *how, *settings;
 } arg;
 
 static ferry_status stream_all(ferry_ctx *ctx, void *p)
@@ -550,7 +551,7 @@ static ferry_status stream_all(ferry_ctx *ctx, void *p)
         FERRY_TRY(ferry_opts_set(ctx, opts, pair[0], pair[1]));
         s += used;
     }
-    FERRY_TRY(ferry_fit(ctx, a->task, a->method, opts, &m, NULL));
+    FERRY_TRY(ferry_fit(ctx, a->task, a->how, opts, &m, NULL));
     for (int i = 0; i < 12; i++) {
         FERRY_TRY(ferry_model_see(ctx, m, &x, &cls, NULL, votes));
         FERRY_TRY(ferry_model_learn(ctx, m, &x, i % 2 ? "a" : "never seen", votes));
@@ -578,17 +579,17 @@ static void test_memory(void **state)
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
 
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++) {
-        arg a = {task, kinds[i].method, kinds[i].settings};
+        arg a = {task, kinds[i].how, kinds[i].settings};
         each_allocation_fails(ctx, stream_all, &a);
     }
     ferry_task_free(task);
 }
 
 /* learn() that runs out of memory leaves the model as it was, but for an unused name. */
-static void check_learn_memory(ferry_ctx *ctx, const char *method, const char *settings)
+static void check_learn_memory(ferry_ctx *ctx, const char *how, const char *settings)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
-    ferry_model *m = fit_model(ctx, task, method, settings), *c = copy_of(ctx, m);
+    ferry_model *m = fit_model(ctx, task, how, settings), *c = copy_of(ctx, m);
     const double v[D] = {1, 2, 3, 4, 5, 6};
     const ferry_row x = {D, NULL, v};
     ferry_status st = FERRY_ENOMEM;
@@ -613,14 +614,14 @@ static void check_learn_memory(ferry_ctx *ctx, const char *method, const char *s
 static void test_learn_memory(void **state)
 {
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
-        check_learn_memory(*state, kinds[i].method, kinds[i].settings);
+        check_learn_memory(*state, kinds[i].how, kinds[i].settings);
 }
 
 /* A file with any one tensor left out or of another shape is refused in one sentence. */
-static void check_strange(ferry_ctx *ctx, const char *method, const char *settings)
+static void check_strange(ferry_ctx *ctx, const char *how, const char *settings)
 {
     ferry_task *task = task_of(ctx, FERRY_CLASSIFY);
-    ferry_model *m = fit_model(ctx, task, method, settings);
+    ferry_model *m = fit_model(ctx, task, how, settings);
     ferry_dict *good = NULL, *bad = NULL;
     void *s = NULL;
     sample r[T];
@@ -628,7 +629,7 @@ static void check_strange(ferry_ctx *ctx, const char *method, const char *settin
     make_rounds(r);
     for (int t = 0; t < 9; t++) {
         see(ctx, m, &r[t], NULL);
-        learn(ctx, m, &r[t]);
+        hear(ctx, m, &r[t]);
     }
     assert_ok(ctx, ferry_i_dict_new(ctx, &good));
     assert_ok(ctx, ferry_i_method_save(ctx, m->method, m->state, good));
@@ -662,7 +663,7 @@ static void check_strange(ferry_ctx *ctx, const char *method, const char *settin
 static void test_strange(void **state)
 {
     for (int64_t i = 0; i < FERRY_COUNT(kinds); i++)
-        check_strange(*state, kinds[i].method, kinds[i].settings);
+        check_strange(*state, kinds[i].how, kinds[i].settings);
 }
 
 /* Unit length, also of numbers whose squares are no numbers. */
@@ -671,41 +672,43 @@ static void test_unit(void **state)
     double big[] = {3e200, 4e200}, tiny[] = {3e-200, -4e-200}, zero[] = {0, 0};
 
     (void)state;
-    ferry_i_row_unit(2, big);
+    row_unit(2, big);
     assert_close(big[0], 0.6, 1e-15);
-    ferry_i_row_unit(2, tiny);
+    row_unit(2, tiny);
     assert_close(tiny[1], -0.8, 1e-15);
-    ferry_i_row_unit(2, zero);
+    row_unit(2, zero);
     assert_true(zero[0] == 0);
 }
 
 /* Running means and deviations are those of all rows. */
-static void test_moments(void **state)
+static void moments_body(scope *s, void *none)
 {
-    ferry_ctx *ctx = *state;
     const double v[] = {1, 5, 3, 5, 8, 5};
     const int32_t index[] = {1};
     const double some[] = {5};
-    moments m = {0};
+    moments m = moments_new(s, 2);
     double z[2];
 
-    assert_ok(ctx, ferry_i_moments_new(ctx, 2, &m));
+    (void)none;
     for (int i = 0; i < 3; i++)
-        ferry_i_moments_add(&m, &(ferry_row){2, NULL, v + 2 * i});
+        moments_add(&m, (ferry_row){2, NULL, v + 2 * i});
     assert_close(m.mean[0], 4, 1e-15);
     assert_close(m.m2[0], 9 + 1 + 16, 1e-14);
     assert_true(m.m2[1] == 0);
     /* sd = sqrt(26 / 3), 0: the second is divided by 0.05 of the first; (0 - 4) / sd, 0 */
-    ferry_i_moments_z(&m, &(ferry_row){1, index, some}, z);
+    moments_scale(&m, (ferry_row){1, index, some}, z);
     assert_close(z[0], -1, 1e-15);
     assert_close(z[1], 0, 1e-15);
-    ferry_i_moments_add(&m, &(ferry_row){1, index, some});
+    moments_add(&m, (ferry_row){1, index, some});
     assert_close(m.mean[0], 3, 1e-15);
-    ferry_i_moments_clear(&m);
-    assert_ok(ctx, ferry_i_moments_new(ctx, 2, &m));
-    ferry_i_moments_z(&m, &(ferry_row){2, NULL, v}, z);
+    m = moments_new(s, 2);
+    moments_scale(&m, (ferry_row){2, NULL, v}, z);
     assert_true(z[0] == 0 && z[1] == 0);
-    ferry_i_moments_clear(&m);
+}
+
+static void test_moments(void **state)
+{
+    assert_ok(*state, scope_run(*state, moments_body, NULL));
 }
 
 /* A target with two views is refused; so is one whose view has other columns. */
@@ -723,7 +726,7 @@ static void test_views(void **state)
                  "mpa has one view, domain 't' 2");
     ferry_task_free(task);
     task = small_task(ctx, FERRY_CLASSIFY, NULL, t);
-    assert_fails(ctx, ferry_method_fits(ctx, "mpa", task, NULL), FERRY_ENEEDS,
+    assert_fails(ctx, method_fits(ctx, "mpa", task, NULL), FERRY_ENEEDS,
                  "mpa needs just one view in the target; target 't' has 2");
     ferry_task_free(task);
     t = small_domain(ctx, "t", FERRY_TARGET, 2, 2, v);

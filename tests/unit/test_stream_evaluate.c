@@ -53,7 +53,7 @@ static ferry_results *run(ferry_ctx *ctx, const ferry_task *task)
 {
     ferry_results *rs = NULL;
 
-    assert_ok(ctx, ferry_evaluate(ctx, task, &rs));
+    assert_ok(ctx, ferry_evaluate(ctx, task, NULL, &rs));
     return rs;
 }
 
@@ -124,13 +124,13 @@ static void test_by_hand(void **state)
 {
     check_by_hand(*state, "mpa", "", 0);
     check_by_hand(*state, "hetomtl", "", 0);
-    check_by_hand(*state, "hetomtl", "mode=paper", 0);
-    check_by_hand(*state, "hetomtl", "mode=ferry", 0);
-    check_by_hand(*state, "hetomtl", "mode=ferry", 9);
+    check_by_hand(*state, "hetomtl-paper", "", 0);
+    check_by_hand(*state, "hetomtl", "", 0);
+    check_by_hand(*state, "hetomtl", "", 9);
     check_by_hand(*state, "omtlmc", "", 0);
     check_by_hand(*state, "mpa", "scale=causal", 4);
     check_by_hand(*state, "hetomtl", "", 9);
-    check_by_hand(*state, "hetomtl", "mode=paper", 100); /* never comes */
+    check_by_hand(*state, "hetomtl-paper", "", 100); /* never comes */
 }
 
 /* Without labels nothing is learned: as predicting all at once. */
@@ -221,7 +221,7 @@ static void test_what_is_told(void **state)
     assert_ok(ctx, ferry_results_explain(ctx, rs, NULL, &table));
     assert_non_null(strstr(table, "mistake rate so far, by rows seen (labels "
                                   "arriving: 0.9, 2 rows later)\nmethod      4      7"));
-    assert_ok(ctx, ferry_results_json(ctx, rs, &json));
+    assert_ok(ctx, ferry_results_table(ctx, rs, "json", &json));
     root = json_loads(json, 0, NULL);
     assert_non_null(root);
     for (size_t i = 0; i < 3; i++) {
@@ -281,7 +281,7 @@ static void test_controls(void **state)
 static ferry_status body(ferry_ctx *ctx, void *arg)
 {
     ferry_results *rs = NULL;
-    const ferry_status st = ferry_evaluate(ctx, arg, &rs);
+    const ferry_status st = ferry_evaluate(ctx, arg, NULL, &rs);
 
     ferry_results_free(rs);
     return st;
@@ -310,12 +310,12 @@ static void test_cancel(void **state)
     ferry_task *task = task_of(ctx, "per_class:2", "repeats=2 controls=none");
     ferry_results *rs = NULL;
 
-    assert_ok(ctx, ferry_ctx_set_jobs(ctx, 1)); /* calls are counted */
-    add(ctx, task, "hetomtl", NULL, "mode=experts"); /* tells of its progress most often */
-    for (int n = 0; n < 8; n++) {
+    assert_ok(ctx, ferry_i_ctx_set_jobs(ctx, 1)); /* calls are counted */
+    add(ctx, task, "hetomtl-paper", NULL, "");    /* reports progress for each source */
+    for (int n = 0; n < 4; n++) {
         int left = n;
         ferry_ctx_set_progress(ctx, cancel, &left);
-        assert_fails(ctx, ferry_evaluate(ctx, task, &rs), FERRY_ECANCELLED, "");
+        assert_fails(ctx, ferry_evaluate(ctx, task, NULL, &rs), FERRY_ECANCELLED, "");
         ferry_results_free(rs);
         rs = NULL;
     }

@@ -27,7 +27,7 @@ static ferry_status open_s(ferry_ctx *ctx, const char *model)
         ferry_stream_open(ctx, tmp_path(model), tmp_path("s"), NULL, &s);
 
     assert_int_equal(!s, st != FERRY_OK);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     return st;
 }
 
@@ -97,7 +97,7 @@ static void test_truncated_log(void **state)
     for (int i = 0; i < 5; i++)
         end[i] = upto[i]->log->size;
     assert_int_equal(s->log->size, end[4]);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     char *log = file_of("log", &n);
     for (int64_t cut = end[1]; cut <= n; cut++) {
         int whole = 1;
@@ -113,13 +113,13 @@ static void test_truncated_log(void **state)
         assert_same_state(ctx, s, upto[whole]);
         assert_int_equal(warned, cut != end[whole]);
         if (warned) assert_has(warning, "s/log: dropped ");
-        ferry_stream_free(s);
+        ferry_i_stream_free(s);
         put_file("head", last, n_head);
         free(last);
     }
     free(head);
     for (int i = 0; i < 5; i++)
-        ferry_stream_free(upto[i]);
+        ferry_i_stream_free(upto[i]);
     free(log);
 }
 
@@ -135,7 +135,7 @@ static void test_flipped_bits(void **state)
     assert_ok(ctx, ferry_stream_close(ctx, s));
     s = open_with(ctx, "m.ferry", "s", "sync=always");
     (void)answers_to(ctx, s, "{\"id\":\"3\",\"y\":\"a\"}\n{\"x\":[1,1,1,1],\"y\":\"b\"}\n");
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     for (int f = 0; f < 3; f++) {
         char *bytes = file_of(files[f], &n);
         for (int64_t bit = 0; bit < 8 * n; bit += f == 0 ? 1 : 37) {
@@ -182,10 +182,10 @@ static void test_crash_around_a_snapshot(void **state)
     assert_int_equal(s->log->size, 56); /* the log began anew */
     (void)answers_to(ctx, s, "{\"id\":\"3\",\"y\":\"a\"}\n");
     (void)answers_to(ctx, whole, "{\"id\":\"3\",\"y\":\"a\"}\n");
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     s = open_with(ctx, "m.ferry", "s", "");
     assert_same_state(ctx, s, whole);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     /* An old log that stops short of the snapshot is not what was left. */
     put_file("log", log, n_log - 8);
     put_file("head", head, n_head);
@@ -206,7 +206,7 @@ static void test_crash_around_a_snapshot(void **state)
     free(fresh_log);
     free(head);
     free(log);
-    ferry_stream_free(whole);
+    ferry_i_stream_free(whole);
 }
 
 /* A snapshot from before the log's beginning. */
@@ -237,7 +237,7 @@ static void test_wrong_models(void **state)
     ferry_model *m = NULL;
 
     (void)answers_to(ctx, s, lines);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     (void)make_model(ctx, "other.ferry", "C=0.5");
     assert_fails(ctx, open_s(ctx, "other.ferry"), FERRY_EDATA,
                  "s: holds the stream of another model than");
@@ -265,7 +265,7 @@ static void test_one_at_a_time(void **state)
 
     assert_fails(ctx, open_s(ctx, "m.ferry"), FERRY_EINVAL,
                  "s: is in use by another process");
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     assert_ok(ctx, open_s(ctx, "m.ferry"));
 }
 
@@ -286,7 +286,7 @@ static void test_where_no_folder_can_be(void **state)
     /* A folder below one that is not there yet. */
     assert_ok(ctx,
               ferry_stream_open(ctx, tmp_path("m.ferry"), tmp_path("d/e/s"), NULL, &s));
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
 }
 
 /* ---- repairing ---- */
@@ -319,7 +319,7 @@ static void repair_s(ferry_ctx *ctx, int64_t last, int64_t gone)
     assert_int_equal(r.damaged, 0);
     ferry_stream *s = open_with(ctx, "m.ferry", "s", "");
     assert_int_equal(ferry_stream_seq(s), last);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
 }
 
 /* Each record damaged in turn: the others are kept, but for a label whose instance is gone.
@@ -332,7 +332,7 @@ static void test_repair(void **state)
     ferry_stream *s = fresh(ctx, "");
 
     (void)answers_to(ctx, s, lines);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     assert_ok(ctx, ferry_stream_repair(ctx, tmp_path("m.ferry"), tmp_path("s"), &r));
     assert_int_equal(r.damaged + r.lost, 0);
     assert_int_equal(r.last, 4);
@@ -341,7 +341,7 @@ static void test_repair(void **state)
     for (int64_t i = 0; i < 4; i++) {
         remove_state("s");
         s = open_with(ctx, "m.ferry", "s", "");
-        ferry_stream_free(s);
+        ferry_i_stream_free(s);
         log[at[i] + 50] ^= 1;
         put_file("log", log, n);
         put_file("head", head, n_head);
@@ -390,7 +390,7 @@ static void test_old_format(void **state)
     whole = open_with(ctx, "m.ferry", "w", "");
     (void)answers_to(ctx, whole, lines);
     (void)answers_to(ctx, s, lines);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     char *log = file_of("log", &n);
     wal_header h;
     memcpy(&h, log, sizeof h);
@@ -418,14 +418,14 @@ static void test_old_format(void **state)
     assert_same_state(ctx, s, whole);
     (void)answers_to(ctx, s, "{\"id\":\"3\",\"y\":\"a\"}\n");
     (void)answers_to(ctx, whole, "{\"id\":\"3\",\"y\":\"a\"}\n");
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     s = open_with(ctx, "m.ferry", "s", "");
     assert_same_state(ctx, s, whole);
-    ferry_stream_free(s);
-    ferry_stream_free(whole);
+    ferry_i_stream_free(s);
+    ferry_i_stream_free(whole);
     free(log);
     log = file_of("log", &n);
-    assert_int_equal(log[8], FERRY_WAL_VERSION);
+    assert_int_equal(log[8], 2);
     free(log);
 }
 
@@ -439,7 +439,7 @@ static void test_off(void **state)
 
     ferry_ctx_set_log(ctx, on_log, FERRY_WARN, NULL);
     (void)answers_to(ctx, s, lines);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     char *log = file_of("log", &n);
     assert_int_equal(places(ctx, log, n, at), 4);
     put_file("log", log, at[2]);
@@ -447,10 +447,10 @@ static void test_off(void **state)
     s = open_with(ctx, "m.ferry", "s", "sync=off");
     assert_int_equal(ferry_stream_seq(s), 2);
     assert_has(warning, "records 3 to 4 were answered with --sync off");
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     s = fresh(ctx, "sync=off");
     (void)answers_to(ctx, s, lines);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     put_file("log", log, n);
     assert_fails(ctx, open_s(ctx, "m.ferry"), FERRY_EDATA,
                  "where record 2 should be: it is followed by record 3");
@@ -476,14 +476,14 @@ static void test_snapshots_bound_the_log(void **state)
         (void)answers_to(ctx, whole, line);
         if (s->log->records > most) most = s->log->records;
         if (i % 17 != 16) continue;
-        ferry_stream_free(s);
+        ferry_i_stream_free(s);
         s = open_with(ctx, "m.ferry", "s", "snapshot=10 sync=always");
-        s->worker.most = whole->worker.most;
+        s->worker->most = whole->worker->most;
         assert_same_state(ctx, s, whole);
     }
     assert_true(most <= 11);
-    ferry_stream_free(s);
-    ferry_stream_free(whole);
+    ferry_i_stream_free(s);
+    ferry_i_stream_free(whole);
 }
 
 /* No snapshot can be written: the log goes on and nothing is lost. */
@@ -505,7 +505,7 @@ static void test_snapshot_fails(void **state)
     (void)rmdir(tmp_path(name));
     s = open_with(ctx, "m.ferry", "s", "");
     assert_int_equal(ferry_stream_seq(s), 4);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
 }
 
 /* ---- a disk that fails ---- */
@@ -546,7 +546,7 @@ static void test_failing_disk(void **state)
         fail_sync_in = way;
         assert_ok(ctx, ferry_stream_feed(ctx, s, more, (int64_t)strlen(more), &used));
         assert_int_equal(used, strlen(more));
-        assert_fails(ctx, ferry_stream_commit(ctx, s, &text, &n), FERRY_EIO,
+        assert_fails(ctx, ferry_stream_commit(ctx, s, 1, &text, &n), FERRY_EIO,
                      way ? "s/log: cannot sync" : "s/log: cannot write");
         ferry_i_wal_calls = before;
         assert_int_equal(n, strlen(text));
@@ -557,12 +557,12 @@ static void test_failing_disk(void **state)
         assert_null(strstr(text, "seq"));
         assert_fails(ctx, ferry_stream_feed(ctx, s, more, 3, &used), FERRY_EIO,
                      "must be opened again");
-        assert_ok(ctx, ferry_stream_end(ctx, s));
+        assert_ok(ctx, ferry_stream_feed(ctx, s, NULL, 0, &(int64_t){0}));
         assert_ok(ctx, ferry_stream_close(ctx, s)); /* but makes no snapshot */
         assert_int_equal(access(tmp_path("s/snapshot.ferry"), F_OK), -1);
         s = open_with(ctx, "m.ferry", "s", "");
         assert_int_equal(ferry_stream_seq(s), 4);
-        ferry_stream_free(s);
+        ferry_i_stream_free(s);
     }
 }
 
@@ -580,15 +580,15 @@ static void test_failing_rotation(void **state)
         ferry_i_wal_calls.sync = sync_call;
         fail_sync_in = k;
         assert_ok(ctx, ferry_stream_feed(ctx, s, lines, (int64_t)strlen(lines), &used));
-        const ferry_status st = ferry_stream_commit(ctx, s, &text, &n);
+        const ferry_status st = ferry_stream_commit(ctx, s, 1, &text, &n);
         ferry_i_wal_calls = before;
         fail_sync_in = 0;
         assert_int_equal(st, k == 1 || k == 2 || k == 5 ? FERRY_EIO : FERRY_OK);
         if (st == FERRY_OK) (void)answers_to(ctx, s, "{\"id\":\"3\",\"y\":\"a\"}\n");
-        ferry_stream_free(s);
+        ferry_i_stream_free(s);
         s = open_with(ctx, "m.ferry", "s", "");
         assert_int_equal(ferry_stream_seq(s), k == 1 ? 0 : st == FERRY_OK ? 5 : 4);
-        ferry_stream_free(s);
+        ferry_i_stream_free(s);
     }
 }
 
@@ -609,7 +609,7 @@ static void test_turns(void **state)
         for (int64_t at = 0; at < (int64_t)strlen(many); at += used)
             assert_ok(ctx, ferry_stream_feed(ctx, s, many + at, (int64_t)strlen(many) - at,
                                              &used));
-        assert_ok(ctx, ferry_stream_turn(ctx, s, &text, &n));
+        assert_ok(ctx, ferry_stream_commit(ctx, s, 0, &text, &n));
         if (turn == 0) assert_int_equal(n, 0);
         if (turn > 0) {
             (void)snprintf(want, sizeof want, "\"seq\":%d,", 64 * turn - 63);
@@ -621,7 +621,7 @@ static void test_turns(void **state)
     assert_int_equal(seq, 256);
     assert_true(ferry_stream_due(s) >= 0); /* answers wait */
     assert_ok(ctx, ferry_stream_feed(ctx, s, "{}\n", 3, &used));
-    assert_ok(ctx, ferry_stream_turn(ctx, s, &text, &n)); /* not full: a commit */
+    assert_ok(ctx, ferry_stream_commit(ctx, s, 0, &text, &n)); /* not full: a commit */
     assert_has(text, "\"seq\":320,");
     assert_has(text, "{\"waiting\":0,\"seq\":320,");
     assert_true(ferry_stream_due(s) < 0);
@@ -629,20 +629,21 @@ static void test_turns(void **state)
     ferry_i_wal_calls.sync = sync_call;
     fail_sync_in = 1;
     assert_ok(ctx, ferry_stream_feed(ctx, s, many, (int64_t)strlen(many), &used));
-    assert_ok(ctx, ferry_stream_turn(ctx, s, &text, &n));
+    assert_ok(ctx, ferry_stream_commit(ctx, s, 0, &text, &n));
     while (ferry_i_wal_busy(s->log))
         ;
     assert_ok(ctx, ferry_stream_feed(ctx, s, many, (int64_t)strlen(many), &used));
-    assert_fails(ctx, ferry_stream_turn(ctx, s, &text, &n), FERRY_EIO, "log: cannot sync");
+    assert_fails(ctx, ferry_stream_commit(ctx, s, 0, &text, &n), FERRY_EIO,
+                 "log: cannot sync");
     ferry_i_wal_calls = before;
     assert_null(strstr(text, "seq"));
     for (used = 0; (text = strstr(text, "not acknowledged")); text++)
         used++;
     assert_int_equal(used, 128);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     s = open_with(ctx, "m.ferry", "s", "");
     assert_int_equal(ferry_stream_seq(s), 320);
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
 }
 
 /* ---- a process that is killed ---- */
@@ -654,7 +655,7 @@ static void test_killed(void **state)
     ferry_stream *s = fresh(ctx, "snapshot=7");
     char line[160];
 
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     for (int round = 0; round < 20; round++) {
         const pid_t child = fork();
         assert_true(child >= 0);
@@ -673,7 +674,7 @@ static void test_killed(void **state)
                     (long long)(k % 7), (long long)(k % 3), k % 2 ? "a" : "b");
                 if (ferry_stream_feed(ctx, c, line, len, &used)) _exit(3);
                 if (i == round) (void)raise(SIGKILL);
-                if (ferry_stream_commit(ctx, c, &text, &n)) _exit(3);
+                if (ferry_stream_commit(ctx, c, 1, &text, &n)) _exit(3);
             }
             _exit(4);
         }
@@ -692,8 +693,8 @@ static void test_killed(void **state)
         (void)answers_to(ctx, whole, line);
     }
     assert_same_state(ctx, s, whole);
-    ferry_stream_free(whole);
-    ferry_stream_free(s);
+    ferry_i_stream_free(whole);
+    ferry_i_stream_free(s);
 }
 
 /* ---- memory ---- */
@@ -712,18 +713,18 @@ static ferry_status whole_life(ferry_ctx *ctx, void *arg)
     FERRY_TRY(ferry_stream_open(ctx, tmp_path("m.ferry"), tmp_path("s"), NULL, &s));
     s->seconds = 1e9;
     FERRY_TRY(ferry_stream_feed(ctx, s, lines, (int64_t)strlen(lines) - 1, &used));
-    FERRY_TRY(ferry_stream_end(ctx, s));
+    FERRY_TRY(ferry_stream_feed(ctx, s, NULL, 0, &(int64_t){0}));
     FERRY_TRY(ferry_stream_feed(ctx, s, more, (int64_t)strlen(more), &used));
     s->set.format = FERRY_STREAM_CSV;
     s->set.scores = 1;
     FERRY_TRY(ferry_stream_feed(ctx, s, csv, (int64_t)strlen(csv), &used));
-    FERRY_TRY(ferry_stream_commit(ctx, s, &text, &n));
+    FERRY_TRY(ferry_stream_commit(ctx, s, 1, &text, &n));
     if (arg) { /* with a snapshot, whose failing is an error only here */
         st = ferry_stream_close(ctx, s);
         s = NULL;
     }
 done:
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     return st;
 }
 
@@ -748,7 +749,7 @@ static void test_no_memory(void **state)
     s = open_with(ctx, "m.ferry", "s", "");
     (void)answers_to(ctx, s,
                      "{\"id\":\"3\",\"y\":\"a\"}\n{\"id\":\"5\",\"x\":[1,1,1,1]}\n");
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     each_allocation_fails(ctx, just_open, NULL);
 }
 

@@ -11,6 +11,10 @@
 
 enum { RECORDS = 9 };
 static const ferry_hash model = {0x0123456789abcdef, 0xfedcba9876543210};
+static const ferry_wal_base base40 = {.model = {0x0123456789abcdef, 0xfedcba9876543210},
+                                      .after = 40};
+static const ferry_wal_base base1 = {.model = {0x0123456789abcdef, 0xfedcba9876543210},
+                                     .after = 1};
 
 /* Record number i of the tests' log: of every kind, with ids and labels of many lengths. */
 static ferry_record record_at(int64_t i)
@@ -101,7 +105,7 @@ static uint8_t *make_log(ferry_ctx *ctx, int64_t batch, int64_t at[RECORDS + 1])
     const char *folder = fresh_folder("f");
     ferry_wal *log = NULL;
 
-    assert_ok(ctx, ferry_i_wal_create(ctx, folder, model, 40, NULL, &log));
+    assert_ok(ctx, ferry_i_wal_create(ctx, folder, &base40, NULL, NULL, &log));
     for (int64_t i = 0; i < RECORDS; i++) {
         const ferry_record r = record_at(i);
         at[i] = log->size + log->used;
@@ -155,8 +159,8 @@ static void test_round_trip(void **state)
         uint8_t *bytes = make_log(ctx, batch, at);
         ferry_wal_scan scan;
         assert_ok(ctx, ferry_i_wal_scan(ctx, "log", bytes, at[RECORDS], &scan));
-        assert_int_equal(scan.after, 40);
-        assert_memory_equal(&scan.model, &model, sizeof model);
+        assert_int_equal(scan.base.after, 40);
+        assert_memory_equal(&scan.base.model, &model, sizeof model);
         assert_int_equal(read_back(ctx, bytes, at[RECORDS], &dropped), RECORDS);
         assert_int_equal(dropped, 0);
         free(bytes);
@@ -302,11 +306,11 @@ static void test_headers(void **state)
     memcpy(&h, bytes, sizeof h);
     assert_fails(ctx, ferry_i_wal_scan(ctx, "x", (const uint8_t *)"", 0, &scan),
                  FERRY_EDATA, "x: is not a log of ferry stream");
-    h.version = 3;
+    h.version = 4;
     h.check = XXH3_64bits(&h, offsetof(wal_header, check));
     memcpy(bytes, &h, sizeof h);
     assert_fails(ctx, ferry_i_wal_scan(ctx, "x", bytes, at[RECORDS], &scan), FERRY_ENEEDS,
-                 "newer format 3");
+                 "newer format 4");
     h.version = 1;
     memcpy(bytes, &h, sizeof h);
     assert_fails(ctx, ferry_i_wal_scan(ctx, "x", bytes, at[RECORDS], &scan), FERRY_EDATA,
@@ -320,11 +324,11 @@ static void test_records_of_another_log(void **state)
     ferry_ctx *ctx = *state;
     int64_t at[RECORDS + 1], dropped = 0;
     uint8_t *bytes = make_log(ctx, 3, at);
-    const ferry_hash other = {1, 2};
-    wal_header h;
+    const ferry_wal_base other = {.model = {1, 2}, .after = 40};
+    uint8_t h[WAL_HEADER_MOST];
 
-    ferry_i_wal_header(&h, other, 40);
-    memcpy(bytes, &h, sizeof h);
+    const int64_t n = ferry_i_wal_header(h, &other);
+    memcpy(bytes, h, (size_t)n);
     assert_int_equal(read_back(ctx, bytes, at[RECORDS], &dropped), 0);
     assert_int_equal(dropped, at[RECORDS] - at[0]);
     free(bytes);
@@ -334,7 +338,7 @@ static ferry_wal *open_log(ferry_ctx *ctx)
 {
     ferry_wal *log = NULL;
 
-    assert_ok(ctx, ferry_i_wal_create(ctx, fresh_folder("f"), model, 40, NULL, &log));
+    assert_ok(ctx, ferry_i_wal_create(ctx, fresh_folder("f"), &base40, NULL, NULL, &log));
     return log;
 }
 
@@ -497,21 +501,21 @@ static void test_failing_sync(void **state)
                  "f/log: cannot sync: Input/output error");
     /* A new log: its own sync fails, and then that of its folder, when it is in place. */
     sync_fails = 1;
-    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, NULL, &other),
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), &base1, NULL, NULL, &other),
                  FERRY_EIO, "log.new: cannot sync");
     assert_null(other);
     assert_int_equal(access(tmp_path("f/log.new"), F_OK), -1);
     sync_fails = 2;
-    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, NULL, &other),
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), &base1, NULL, NULL, &other),
                  FERRY_EIO, "f: cannot sync");
     assert_non_null(other);
     ferry_i_wal_free(other);
     ferry_i_wal_calls = (ferry_wal_calls){writes_nothing, before.sync};
-    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), model, 1, NULL, &other),
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("f"), &base1, NULL, NULL, &other),
                  FERRY_EIO, "cannot write");
     ferry_i_wal_calls = before;
     usual_calls();
-    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("nowhere"), model, 1, NULL, &other),
+    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("nowhere"), &base1, NULL, NULL, &other),
                  FERRY_EIO, "cannot write");
     assert_fails(ctx, ferry_i_sync_folder(ctx, tmp_path("nowhere")), FERRY_EIO,
                  "nowhere: cannot open");
@@ -556,7 +560,7 @@ static ferry_status whole_life(ferry_ctx *ctx, void *arg)
     ferry_wal *log = NULL;
 
     (void)arg;
-    FERRY_TRY(ferry_i_wal_create(ctx, tmp_path("f"), model, 40, NULL, &log));
+    FERRY_TRY(ferry_i_wal_create(ctx, tmp_path("f"), &base40, NULL, NULL, &log));
     for (int64_t i = 0; i < RECORDS; i++) {
         const ferry_record r = record_at(i);
         FERRY_TRY(ferry_i_wal_add(ctx, log, &r));

@@ -56,7 +56,7 @@ static void test_plain(void **state)
     assert_true(at(d, 3, 4) == 1e-3 && at(d, 4, 0) == 2);
     assert_null(d->ids);
     assert_int_equal(d->labels->kind, FERRY_LABEL_CLASS);
-    assert_string_equal(class_of(d, 0), "1"); /* +1 */
+    assert_string_equal(class_of(d, 0), "+1"); /* as it is written */
     assert_string_equal(class_of(d, 2), "1");
     assert_string_equal(class_of(d, 3), "-1");
     assert_int_equal(d->labels->cls[1], 0); /* -1 before 1 */
@@ -200,7 +200,7 @@ static void test_first_error_in_a_large_file(void **state)
         ferry_i_text_addf(&t, i == 70001 || i > 150000 ? "1 3:1 2:1\n" : "1 3:1 7:1\n");
     const char *path = tmp_file("large.svm", t.s, t.len);
     for (int threads = 1; threads <= 4; threads++) {
-        assert_ok(ctx, ferry_ctx_set_threads(ctx, threads));
+        assert_ok(ctx, ferry_i_ctx_set_threads(ctx, threads));
         assert_fails(ctx, ferry_read(ctx, path, NULL, &d), FERRY_EDATA,
                      "large.svm:70001: ");
     }
@@ -220,7 +220,7 @@ static void test_large_file(void **state)
     }
     const char *path = tmp_file("large.svm", t.s, t.len);
     for (int threads = 1; threads <= 3; threads++) {
-        assert_ok(ctx, ferry_ctx_set_threads(ctx, threads));
+        assert_ok(ctx, ferry_i_ctx_set_threads(ctx, threads));
         assert_ok(ctx, ferry_read(ctx, path, NULL, &d));
         assert_int_equal(d->x->rows, 100000);
         assert_int_equal(d->x->nnz, 200000);
@@ -299,7 +299,7 @@ static void test_writes_plain(void **state)
 
     assert_ok(ctx, ferry_write(ctx, d, tmp_path("w.svm"), NULL));
     char *text = slurp(tmp_path("w.svm"));
-    assert_string_equal(text, "1 1:0.5 2:2\n-1 2:10000000000\n");
+    assert_string_equal(text, "+1 1:0.5 2:2\n-1 2:10000000000\n");
     free(text);
     ferry_data_free(d);
 }
@@ -362,7 +362,7 @@ static void test_no_memory(void **state)
         "1.5 1:1\n2 2:1\n",
     };
 
-    assert_ok(*state, ferry_ctx_set_threads(*state, 1));
+    assert_ok(*state, ferry_i_ctx_set_threads(*state, 1));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *paths[] = {tmp_file("mem.svm", texts[i], -1), tmp_path("mem-out.svm")};
         each_allocation_fails(*state, read_and_write, paths);

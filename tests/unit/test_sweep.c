@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "lives.h"
+#include "report/report.h"
+#include "select/select.h"
 #include "stream/folder.h"
 
 enum { MOST = 300, FRAMES = 9 };
@@ -51,7 +53,7 @@ static ferry_status once(deed body, const char *arg, const char *more, int64_t a
 
     fail_allocation(at);
     st = ferry_ctx_new(&ctx);
-    if (st == FERRY_OK) st = ferry_ctx_set_threads(ctx, 1);
+    if (st == FERRY_OK) st = ferry_i_ctx_set_threads(ctx, 1);
     if (st == FERRY_OK) st = body(ctx, arg, more);
     (void)snprintf(why, 256, "%s", ferry_message(ctx));
     ferry_ctx_free(ctx);
@@ -123,7 +125,7 @@ static ferry_status do_inspect(ferry_ctx *ctx, const char *file, const char *mor
     (void)more;
     FERRY_TRY(ferry_read(ctx, file[0] == '/' ? file : tmp_path(file), NULL, &d));
     FERRY_TRY(ferry_data_describe(ctx, d, &said));
-    FERRY_TRY(ferry_description_json(ctx, said, &text));
+    FERRY_TRY(ferry_i_description_json(ctx, said, &text));
 done:
     ferry_string_free(text);
     ferry_description_free(said);
@@ -146,7 +148,7 @@ done:
     return st;
 }
 
-/* run, with guard and controls. */
+/* run, with the answer or controls. */
 static ferry_status do_run(ferry_ctx *ctx, const char *file, const char *set)
 {
     ferry_status st = FERRY_OK;
@@ -155,11 +157,12 @@ static ferry_status do_run(ferry_ctx *ctx, const char *file, const char *set)
     ferry_results *rs = NULL;
 
     FERRY_TRY(ferry_opts_new(ctx, &sets));
-    FERRY_TRY(ferry_opts_set(ctx, sets, "evaluate.guard", set));
+    FERRY_TRY(ferry_opts_set(ctx, sets, "evaluate.answer",
+                             strcmp(set, "yes") == 0 ? "yes" : "no"));
     FERRY_TRY(ferry_opts_set(ctx, sets, "evaluate.controls",
                              strcmp(set, "yes") == 0 ? "none" : "quick"));
     FERRY_TRY(ferry_task_load(ctx, tmp_path(file), sets, &task));
-    FERRY_TRY(ferry_evaluate(ctx, task, &rs));
+    FERRY_TRY(ferry_evaluate(ctx, task, NULL, &rs));
     FERRY_TRY(ferry_results_save(ctx, rs, tmp_path("sweep.run")));
 done:
     ferry_results_free(rs);
@@ -178,7 +181,7 @@ static ferry_status do_resume(ferry_ctx *ctx, const char *file, const char *more
     (void)more;
     ferry_i_remove_tree(tmp_path("sweep.part"));
     FERRY_TRY(ferry_task_load(ctx, tmp_path(file), NULL, &task));
-    FERRY_TRY(ferry_evaluate_kept(ctx, task, tmp_path("sweep.part"), &rs));
+    FERRY_TRY(ferry_evaluate(ctx, task, tmp_path("sweep.part"), &rs));
 done:
     ferry_results_free(rs);
     ferry_task_free(task);
@@ -212,15 +215,15 @@ static ferry_status do_results(ferry_ctx *ctx, const char *name, const char *wha
         ferry_string_free(text);
         FERRY_TRY(ferry_results_explain(ctx, rs, "majority", &text));
     } else if (strcmp(what, "json") == 0) {
-        FERRY_TRY(ferry_results_json(ctx, rs, &text));
+        FERRY_TRY(ferry_results_table(ctx, rs, "json", &text));
     } else if (strcmp(what, "text") == 0) {
-        FERRY_TRY(ferry_results_table(ctx, rs, &text));
+        FERRY_TRY(ferry_results_table(ctx, rs, NULL, &text));
     } else if (strcmp(what, "summary") == 0) {
-        FERRY_TRY(ferry_summary_table(ctx, 2, two, &text));
+        FERRY_TRY(ferry_summary_table(ctx, 2, two, NULL, &text));
         ferry_string_free(text);
-        FERRY_TRY(ferry_summary_json(ctx, 2, two, &text));
+        FERRY_TRY(ferry_summary_table(ctx, 2, two, "json", &text));
     } else {
-        FERRY_TRY(ferry_results_table_as(ctx, rs, what, &text));
+        FERRY_TRY(ferry_results_table(ctx, rs, what, &text));
     }
 done:
     ferry_string_free(text);
@@ -262,17 +265,20 @@ done:
     return st;
 }
 
-static ferry_status do_guard(ferry_ctx *ctx, const char *file, const char *more)
+static ferry_status do_answer(ferry_ctx *ctx, const char *file, const char *more)
 {
     ferry_status st = FERRY_OK;
     ferry_task *task = NULL;
-    ferry_guard_choice *choice = NULL;
+    ferry_model *model = NULL;
 
     (void)more;
     FERRY_TRY(ferry_task_load(ctx, tmp_path(file), NULL, &task));
-    FERRY_TRY(ferry_guard_choose(ctx, task, &choice));
+    FERRY_TRY(ferry_fit_answer(ctx, task, 0, &model));
+    FERRY_TRY(ferry_model_save(ctx, model, tmp_path("sweep.blend")));
+    ferry_model_free(model);
+    FERRY_TRY(ferry_model_load(ctx, tmp_path("sweep.blend"), NULL, &model));
 done:
-    ferry_guard_choice_free(choice);
+    ferry_model_free(model);
     ferry_task_free(task);
     return st;
 }
@@ -292,19 +298,19 @@ static ferry_status do_select(ferry_ctx *ctx, const char *file, const char *more
     FERRY_TRY(ferry_opts_new(ctx, &own));
     FERRY_TRY(ferry_opts_set(ctx, own, "neighbours", "3"));
     FERRY_TRY(ferry_task_load(ctx, tmp_path(file), NULL, &task));
-    FERRY_TRY(ferry_selector_train(ctx, task, own, &made));
-    st = ferry_selector_save(ctx, made, path);
+    FERRY_TRY(ferry_i_selector_train(ctx, task, own, &made));
+    st = ferry_i_selector_save(ctx, made, path);
     FERRY_TRY(lives_gone(ctx, st, path));
-    FERRY_TRY(ferry_selector_load(ctx, path, &back));
-    FERRY_TRY(ferry_select(ctx, back, task, 2, &ways));
-    FERRY_TRY(ferry_selection_table(ctx, ways, &text));
+    FERRY_TRY(ferry_i_selector_load(ctx, path, &back));
+    FERRY_TRY(ferry_i_select(ctx, back, task, 2, &ways));
+    FERRY_TRY(ferry_selection_table(ctx, ways, NULL, &text));
     ferry_string_free(text);
-    FERRY_TRY(ferry_selection_json(ctx, ways, &text));
+    FERRY_TRY(ferry_selection_table(ctx, ways, "json", &text));
 done:
     ferry_string_free(text);
     ferry_selection_free(ways);
-    ferry_selector_free(back);
-    ferry_selector_free(made);
+    ferry_i_selector_free(back);
+    ferry_i_selector_free(made);
     ferry_task_free(task);
     ferry_opts_free(own);
     return st;
@@ -320,10 +326,10 @@ static ferry_status do_trial(ferry_ctx *ctx, const char *file, const char *more)
 
     (void)more;
     FERRY_TRY(ferry_task_load(ctx, tmp_path(file), NULL, &task));
-    FERRY_TRY(ferry_select_trial(ctx, task, NULL, &ways));
-    FERRY_TRY(ferry_selection_table(ctx, ways, &text));
+    FERRY_TRY(ferry_i_select_trial(ctx, task, NULL, &ways));
+    FERRY_TRY(ferry_selection_table(ctx, ways, NULL, &text));
     ferry_string_free(text);
-    FERRY_TRY(ferry_selection_json(ctx, ways, &text));
+    FERRY_TRY(ferry_selection_table(ctx, ways, "json", &text));
 done:
     ferry_string_free(text);
     ferry_selection_free(ways);
@@ -369,17 +375,17 @@ static ferry_status do_stream(ferry_ctx *ctx, const char *model, const char *mor
         for (int64_t at = 0; at < (int64_t)sizeof lines - 1; at += used) {
             FERRY_TRY(ferry_stream_feed(ctx, s, lines + at, (int64_t)sizeof lines - 1 - at,
                                         &used));
-            FERRY_TRY(ferry_stream_commit(ctx, s, &out, &n));
+            FERRY_TRY(ferry_stream_commit(ctx, s, 1, &out, &n));
         }
-        FERRY_TRY(ferry_stream_end(ctx, s));
-        FERRY_TRY(ferry_stream_commit(ctx, s, &out, &n));
+        FERRY_TRY(ferry_stream_feed(ctx, s, NULL, 0, &(int64_t){0}));
+        FERRY_TRY(ferry_stream_commit(ctx, s, 1, &out, &n));
         ferry_stream *ended = s;
         s = NULL;
         FERRY_TRY(ferry_stream_close(ctx, ended));
     }
     FERRY_TRY(ferry_stream_repair(ctx, from, dir, &done_so));
 done:
-    ferry_stream_free(s);
+    ferry_i_stream_free(s);
     return st;
 }
 
@@ -422,7 +428,7 @@ static ferry_status do_advise(ferry_ctx *ctx, const char *file, const char *more
     (void)more;
     FERRY_TRY(ferry_task_load(ctx, tmp_path(file), NULL, &task));
     FERRY_TRY(ferry_advise(ctx, task, &a));
-    FERRY_TRY(ferry_advice_json(ctx, a, &text));
+    FERRY_TRY(ferry_i_advice_json(ctx, a, &text));
 done:
     ferry_string_free(text);
     ferry_advice_free(a);
@@ -439,7 +445,7 @@ static ferry_status do_doctor(ferry_ctx *ctx, const char *arg, const char *more)
 
     (void)arg, (void)more;
     FERRY_TRY(ferry_doctor(ctx, &f));
-    FERRY_TRY(ferry_installation_json(ctx, f, &text));
+    FERRY_TRY(ferry_i_installation_json(ctx, f, &text));
     FERRY_TRY(ferry_catalog_load(ctx, NULL, &c));
 done:
     ferry_string_free(text);
@@ -512,7 +518,7 @@ static const struct {
     {"table", do_results, "sweep.run", "markdown"},
     {"table", do_results, "sweep.run", "latex"},
     {"report", do_results, "sweep.run", "report"},
-    {"fit", do_guard, "pair.yaml", NULL},
+    {"fit", do_answer, "pair.yaml", NULL},
     {"fit", do_life, "rate.yaml", "mf"},
     {"predict", do_recommend, "life-sweep.ferry", "r1.tsv"},
     {"fit", do_life, "stream.yaml", "mpa"},
@@ -525,6 +531,7 @@ static const struct {
     {"doctor", do_doctor, "", NULL},
     {"gen", do_generate, NULL, NULL}, /* all of them, below */
     {"demo", NULL, NULL, NULL},       /* gen and run */
+    {"answer", NULL, NULL, NULL},     /* inspect, run, fit and predict */
     {"reproduce", NULL, NULL, NULL},  /* run, many times */
     {"serve", NULL, NULL, NULL},      /* predict and stream, by HTTP */
     {"methods", NULL, NULL, NULL},
@@ -569,7 +576,7 @@ static void test_commands(void **state)
         if (once(deeds[i].body, deeds[i].arg, deeds[i].more, 0, why) != FERRY_OK)
             fail_msg("%s %s: %s", deeds[i].command, deeds[i].arg, why);
     }
-    for (int64_t i = 0; i < ferry_generator_count() && (!only || !strcmp(only, "gen")); i++)
+    for (int64_t i = 0; ferry_generator_at(i) && (!only || !strcmp(only, "gen")); i++)
         tried += sweep("gen", do_generate, ferry_generator_at(i)->name, NULL, &wrong);
     print_message("%lld allocations made to fail\n", (long long)tried);
     assert_int_equal(wrong, 0);
@@ -591,8 +598,8 @@ static void test_methods(void **state)
     const char *only = getenv("FERRY_SWEEP_METHOD");
 
     lives_make();
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
-    for (int64_t m = 0; m < ferry_method_count(); m++) {
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 1));
+    for (int64_t m = 0; ferry_method_at(m); m++) {
         const char *method = ferry_method_at(m)->name;
         if (only && strcmp(only, method) != 0) continue;
         const char *task = task_for(ctx, method);

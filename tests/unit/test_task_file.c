@@ -92,14 +92,14 @@ static void test_whole(void **state)
                               "  metrics: [accuracy, macro-f1]\n");
 
     assert_string_equal(ferry_task_name(t), "whole");
-    assert_int_equal(ferry_task_goal(t), FERRY_CLASSIFY);
-    assert_int_equal(ferry_task_domain_count(t), 3);
+    assert_int_equal(t->goal, FERRY_CLASSIFY);
+    assert_int_equal(t->n_domains, 3);
     const ferry_domain *s = t->domains[0], *b = t->domains[1], *d = t->domains[2];
     assert_int_equal(s->role, FERRY_SOURCE);
     assert_non_null(ferry_i_domain_view(s, "x"));
     assert_int_equal(b->role, FERRY_INTERMEDIATE);
     assert_int_equal(b->n_views, 2);
-    assert_int_equal(ferry_domain_id_count(b), 4); /* joined by id */
+    assert_int_equal(ferry_i_domain_id_count(b), 4); /* joined by id */
     assert_int_equal(ferry_i_domain_view(b, "two")->x->rows, 3);
     assert_int_equal(b->n_graphs, 1);
     assert_int_equal(b->graphs[0]->a->nnz, 4);
@@ -245,9 +245,9 @@ static void test_keys_with_nothing(void **state)
                                    "evaluate:\n  repeats:\n  metrics:\n");
 
     assert_string_equal(t->methods[0].as, "svm");
-    assert_int_equal(ferry_opts_count(t->methods[0].opts), 0);
+    assert_int_equal(ferry_i_opts_count(t->methods[0].opts), 0);
     assert_string_equal(t->methods[1].as, "knn");
-    assert_int_equal(ferry_opts_count(t->evaluate), 0);
+    assert_int_equal(ferry_i_opts_count(t->evaluate), 0);
     ferry_task_free(t);
     t = good(ctx, HEAD TARGET "methods:\nevaluate:\n");
     assert_int_equal(t->n_methods, 0);
@@ -261,7 +261,7 @@ static void test_anchors(void **state)
         good(ctx, HEAD "  - {name: s, role: source, x: &file t.csv, label: &l last}\n"
                        "  - {name: t, role: target, x: *file, label: *l}\n");
 
-    assert_int_equal(ferry_domain_id_count(t->domains[1]), 4);
+    assert_int_equal(ferry_i_domain_id_count(t->domains[1]), 4);
     ferry_task_free(t);
 }
 
@@ -371,13 +371,13 @@ static void test_labels_of_views(void **state)
     /* Labels of ids that no view has could neither be learned from nor predicted. */
     tmp_file("more.labels", "id,class\nz,r\na,p\ny,q\nb,q\n", -1);
     t = good(ctx, HEAD "  - {name: t, role: target, x: t2.csv, y: more.labels}\n");
-    assert_int_equal(ferry_domain_id_count(t->domains[0]), 3); /* d, a, c */
+    assert_int_equal(ferry_i_domain_id_count(t->domains[0]), 3); /* d, a, c */
     assert_int_equal(ferry_domain_labels(t->domains[0]), 1);
     assert_int_equal(ferry_i_ids_count(t->names), 1);
     ferry_task_free(t);
     t = good(ctx, HEAD "  - {name: t, role: target, x: t2.csv, y: more.labels, graphs: "
                        "[{name: g, edges: cites.tsv}]}\n");
-    assert_int_equal(ferry_domain_id_count(t->domains[0]), 6); /* and z, y, b */
+    assert_int_equal(ferry_i_domain_id_count(t->domains[0]), 6); /* and z, y, b */
     ferry_task_free(t);
     /* A graph of who is near whom joins the three that have features, and nobody else. */
     t = good(ctx, HEAD "  - {name: t, role: target, x: t2.csv, y: more.labels, graphs: "
@@ -828,7 +828,7 @@ static void test_citeseer(void **state)
              dir, dir);
     assert_ok(ctx, ferry_i_task_parse(ctx, "t", "", yaml, (int64_t)strlen(yaml), NULL, &t));
     const ferry_domain *d = t->domains[0];
-    assert_int_equal(ferry_domain_id_count(d), 3312);
+    assert_int_equal(ferry_i_domain_id_count(d), 3312);
     assert_int_equal(ferry_i_ids_count(t->names), 6);
     assert_int_equal(d->graphs[0]->a->nnz, 2 * 4536);
     for (int64_t e = 0; e < d->graphs[0]->a->nnz; e++)
@@ -967,7 +967,7 @@ static void test_memory(void **state)
                               "methods: [svm, {knn: {k: 1, as: near}}]\n"
                               "evaluate: {metrics: [accuracy]}\n";
 
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 1));
     each_allocation_fails(ctx, parse, yaml);
 }
 

@@ -201,9 +201,9 @@ static void test_newsgroups(void **state)
              "comp.windows.x, talk: talk.politics.misc}}\n",
              full);
     t = good(ctx, yaml, NULL);
-    assert_int_equal(ferry_domain_id_count(t->domains[0]), 584 + 389 + 546 + 364);
-    assert_int_equal(ferry_domain_id_count(t->domains[1]), 591 + 394 + 564 + 376);
-    assert_int_equal(ferry_domain_id_count(t->domains[2]), 593 + 395 + 465 + 310);
+    assert_int_equal(ferry_i_domain_id_count(t->domains[0]), 584 + 389 + 546 + 364);
+    assert_int_equal(ferry_i_domain_id_count(t->domains[1]), 591 + 394 + 564 + 376);
+    assert_int_equal(ferry_i_domain_id_count(t->domains[2]), 593 + 395 + 465 + 310);
     const int64_t s = t->domains[0]->views[0]->x->cols,
                   i = t->domains[1]->views[0]->x->cols,
                   m = t->domains[2]->views[0]->x->cols;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "lives.h"
+#include "methods/method.h"
 
 typedef struct job {
     int64_t
@@ -29,9 +30,9 @@ static void *live(void *arg)
 {
     job *j = arg;
     ferry_ctx *ctx = NULL;
-    const int64_t n = ferry_method_count();
+    const int64_t n = ferry_i_method_count();
 
-    if (ferry_ctx_new(&ctx) != FERRY_OK || ferry_ctx_set_threads(ctx, 1) != FERRY_OK)
+    if (ferry_ctx_new(&ctx) != FERRY_OK || ferry_i_ctx_set_threads(ctx, 1) != FERRY_OK)
         return NULL;
     for (int64_t k = 0; k < n; k++) {
         const int64_t m = j->turn ? n - 1 - k : k;
@@ -63,9 +64,9 @@ static void test_two_threads(void **state)
     const char *only = getenv("FERRY_SWEEP_METHOD");
 
     lives_make();
-    assert_ok(ctx, ferry_ctx_set_threads(ctx, 1));
-    assert_true(ferry_method_count() <= FERRY_COUNT(task_of));
-    for (int64_t m = 0; m < ferry_method_count(); m++) {
+    assert_ok(ctx, ferry_i_ctx_set_threads(ctx, 1));
+    assert_true(ferry_i_method_count() <= FERRY_COUNT(task_of));
+    for (int64_t m = 0; ferry_method_at(m); m++) {
         const char *method = ferry_method_at(m)->name;
         char tag[64];
         task_of[m] = -1;
@@ -81,7 +82,7 @@ static void test_two_threads(void **state)
     print_message("%lld and %lld methods\n", (long long)jobs[0].done,
                   (long long)jobs[1].done);
     assert_int_equal(jobs[0].wrong + jobs[1].wrong, 0);
-    if (!only) assert_int_equal(jobs[0].done, ferry_method_count());
+    if (!only) assert_int_equal(jobs[0].done, ferry_i_method_count());
 }
 
 int main(void)

@@ -15,10 +15,21 @@ static void put(const json_t *list, int32_t *to)
         to[i] = (int32_t)json_integer_value(json_array_get(list, i));
 }
 
+typedef struct repeating {
+    select_labels l;
+    select_repeat out;
+} repeating;
+
+static void repeat_body(scope *s, void *arg)
+{
+    repeating *r = arg;
+
+    r->out = repeat_of(s, &r->l);
+}
+
 static void test_golden(void **state)
 {
-    json_t *root = golden("../next/select/golden_select.json");
-    if (!root) skip();
+    json_t *root = own_golden("select.json");
     enum { N = 40, SPLITS = 3 };
     assert_int_equal(json_integer_value(golden_at(root, "n")), N);
     const json_t *all = golden_at(root, "candidates");
@@ -26,7 +37,6 @@ static void test_golden(void **state)
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *one = json_array_get(all, i);
         int32_t y[(4 + 4 * SPLITS) * N];
-        select_repeat r = {0};
         for (size_t h = 0; h < 2; h++) {
             put(json_array_get(golden_at(one, "halves_carried"), h), y + h * N);
             put(json_array_get(golden_at(one, "halves_settled"), h), y + (2 + h) * N);
@@ -37,8 +47,9 @@ static void test_golden(void **state)
                 put(json_array_get(carried, h), y + (6 + 4 * k + h) * N);
             }
         }
-        const select_labels l = {N, 2, SPLITS, y};
-        assert_ok(*state, ferry_i_select_repeat(*state, &l, NULL, &r));
+        repeating now = {.l = {N, 2, SPLITS, y}};
+        assert_ok(*state, scope_run(*state, repeat_body, &now));
+        const select_repeat r = now.out;
         assert_float_equal(r.q, golden_real(one, "q"), 1e-12);
         assert_float_equal(r.sd, golden_real(one, "sd_split"), 1e-12);
     }
@@ -49,27 +60,27 @@ static void test_golden(void **state)
 static void test_score(void **state)
 {
     (void)state;
-    assert_float_equal(ferry_i_select_score(0.5, 0, 0), 0.868, 1e-12);
-    assert_float_equal(ferry_i_select_score(1, 10, 10), (40 * 0.98 + 10) / 50, 1e-12);
-    assert_float_equal(ferry_i_select_score(-2, 0, 0), 0.02, 1e-12);
-    assert_true(ferry_i_select_score(0.9, 10, 0) < ferry_i_select_score(0.6, 10, 10));
+    assert_float_equal(repeat_score(0.5, 0, 0), 0.868, 1e-12);
+    assert_float_equal(repeat_score(1, 10, 10), (40 * 0.98 + 10) / 50, 1e-12);
+    assert_float_equal(repeat_score(-2, 0, 0), 0.02, 1e-12);
+    assert_true(repeat_score(0.9, 10, 0) < repeat_score(0.6, 10, 10));
 }
 
 /* Five labels may deny a way, fewer none; what chance gives the best of n ways confirms none. */
 static void test_labels(void **state)
 {
     (void)state;
-    assert_false(ferry_i_select_denied(2, 4, 0));
-    assert_true(ferry_i_select_denied(2, 5, 2));
-    assert_false(ferry_i_select_denied(2, 5, 3));
-    assert_false(ferry_i_select_denied(3, 6, 2));
-    assert_true(ferry_i_select_confirmed(6, 10, 10, 0.5));
-    assert_false(ferry_i_select_confirmed(6, 10, 9, 0.5)); /* 6 x 11 / 1024 */
-    assert_true(ferry_i_select_confirmed(4, 10, 9, 0.5));
-    assert_false(ferry_i_select_confirmed(1, 10, 10, 1));
-    assert_false(ferry_i_select_confirmed(1, 0, 0, 0));
-    assert_true(ferry_i_select_confirmed(6, 3000, 1600, 0.5)); /* 3.7 deviations */
-    assert_false(ferry_i_select_confirmed(6, 3000, 1520, 0.5));
+    assert_false(labels_deny(2, 4, 0));
+    assert_true(labels_deny(2, 5, 2));
+    assert_false(labels_deny(2, 5, 3));
+    assert_false(labels_deny(3, 6, 2));
+    assert_true(labels_confirm(6, 10, 10, 0.5));
+    assert_false(labels_confirm(6, 10, 9, 0.5)); /* 6 x 11 / 1024 */
+    assert_true(labels_confirm(4, 10, 9, 0.5));
+    assert_false(labels_confirm(1, 10, 10, 1));
+    assert_false(labels_confirm(1, 0, 0, 0));
+    assert_true(labels_confirm(6, 3000, 1600, 0.5)); /* 3.7 deviations */
+    assert_false(labels_confirm(6, 3000, 1520, 0.5));
 }
 
 /* ---- a task ---- */
@@ -126,7 +137,7 @@ static ferry_task *made(ferry_ctx *ctx, const char *bridges, const char *more)
 
 #define GOOD "  - {name: good, role: intermediate, x: good.csv, id: id}\n"
 #define NOISE "  - {name: noise, role: intermediate, x: noise.csv, id: id}\n"
-#define COPY "  - {name: copy, role: intermediate, x: noise.csv, id: id}\n"
+#define TWIN "  - {name: copy, role: intermediate, x: noise.csv, id: id}\n"
 #define ALONE                                                                              \
     "  - name: alone # a comment\n    role: intermediate\n    x: alone.csv\n    id: id\n"
 #define NONE ", labelled: none"
@@ -136,14 +147,14 @@ static ferry_selection *chosen(ferry_ctx *ctx, const char *bridges, const char *
     ferry_task *task = made(ctx, bridges, more);
     ferry_selection *s = NULL;
 
-    assert_ok(ctx, ferry_select_trial(ctx, task, NULL, &s));
+    assert_ok(ctx, ferry_i_select_trial(ctx, task, NULL, &s));
     ferry_task_free(task);
     return s;
 }
 
 static const ferry_way *way_of(const ferry_selection *s, const char *name)
 {
-    for (int64_t i = 0; i < ferry_selection_count(s); i++) {
+    for (int64_t i = 0; ferry_selection_at(s, i); i++) {
         const ferry_way *w = ferry_selection_at(s, i);
         if (name ? w->n == 1 && strcmp(w->domain[0], name) == 0 : w->n == 0) return w;
     }
@@ -163,7 +174,7 @@ static void test_finds_the_bridge(void **state)
     assert_false(way_of(s, "alone")->reached); /* it has nothing of the target */
     assert_false(way_of(s, NULL)->reached);
     assert_true(way_of(s, "alone")->q == 0);
-    assert_ok(*state, ferry_selection_table(*state, s, &text));
+    assert_ok(*state, ferry_selection_table(*state, s, NULL, &text));
     assert_non_null(strstr(text, "Recommended: good.\n"));
     assert_non_null(strstr(text, "\n\n" GOOD "\n"));
     ferry_string_free(text);
@@ -174,7 +185,7 @@ static void test_finds_the_bridge(void **state)
 static void test_what_does_not_matter(void **state)
 {
     ferry_selection *one = chosen(*state, GOOD NOISE, NONE);
-    ferry_selection *two = chosen(*state, COPY NOISE GOOD, NONE);
+    ferry_selection *two = chosen(*state, TWIN NOISE GOOD, NONE);
     ferry_selection *shown = chosen(*state, GOOD NOISE, ", labelled: {per_class: 5}");
 
     for (int i = 0; i < 2; i++) {
@@ -194,12 +205,12 @@ static void test_what_does_not_matter(void **state)
 /* Nothing to carry: it says that it cannot tell. */
 static void test_cannot_tell(void **state)
 {
-    ferry_selection *s = chosen(*state, NOISE COPY, NONE);
+    ferry_selection *s = chosen(*state, NOISE TWIN, NONE);
     char *text = NULL;
 
-    for (int64_t i = 0; i < ferry_selection_count(s); i++)
+    for (int64_t i = 0; ferry_selection_at(s, i); i++)
         assert_false(ferry_selection_at(s, i)->recommended);
-    assert_ok(*state, ferry_selection_table(*state, s, &text));
+    assert_ok(*state, ferry_selection_table(*state, s, NULL, &text));
     assert_non_null(strstr(text, "Cannot tell: no candidate's labels repeat"));
     ferry_string_free(text);
     ferry_selection_free(s);
@@ -220,8 +231,8 @@ static void test_opposed(void **state)
                    GOOD "  - {name: flipped, role: intermediate, x: flipped.csv, id: id}\n",
                    more[i]);
         assert_true(way_of(s, "good")->q > 0.7 && way_of(s, "flipped")->q > 0.7);
-        assert_ok(*state, ferry_selection_table(*state, s, &text));
-        assert_ok(*state, ferry_selection_json(*state, s, &json));
+        assert_ok(*state, ferry_selection_table(*state, s, NULL, &text));
+        assert_ok(*state, ferry_selection_table(*state, s, "json", &json));
         assert_true(way_of(s, "good")->recommended == (i == 1));
         assert_false(way_of(s, "flipped")->recommended);
         assert_non_null(strstr(text, i ? "denied by the labels"
@@ -249,11 +260,11 @@ static void test_noise_is_not_opposed(void **state)
                "  - {name: nay, role: intermediate, x: nay.csv, id: id}\n",
                NONE);
     assert_true(way_of(s, "naught")->below && way_of(s, "nay")->below);
-    assert_ok(*state, ferry_selection_table(*state, s, &text));
+    assert_ok(*state, ferry_selection_table(*state, s, NULL, &text));
     assert_null(strstr(text, "opposite"));
     assert_non_null(strstr(text, "Cannot tell: no candidate's labels repeat"));
     ferry_string_free(text);
-    assert_ok(*state, ferry_selection_json(*state, s, &text));
+    assert_ok(*state, ferry_selection_table(*state, s, "json", &text));
     assert_non_null(strstr(text, "\"opposed_by\": null"));
     ferry_string_free(text);
     ferry_selection_free(s);
@@ -264,12 +275,12 @@ static void test_jobs(void **state)
     char *text[2] = {NULL, NULL};
 
     for (int i = 0; i < 2; i++) {
-        ferry_ctx_set_jobs(*state, i ? 3 : 1);
+        ferry_i_ctx_set_jobs(*state, i ? 3 : 1);
         ferry_selection *s = chosen(*state, GOOD NOISE ALONE, NONE);
-        assert_ok(*state, ferry_selection_json(*state, s, &text[i]));
+        assert_ok(*state, ferry_selection_table(*state, s, "json", &text[i]));
         ferry_selection_free(s);
     }
-    ferry_ctx_set_jobs(*state, 0);
+    ferry_i_ctx_set_jobs(*state, 0);
     assert_string_equal(text[0], text[1]);
     ferry_string_free(text[0]);
     ferry_string_free(text[1]);
@@ -311,7 +322,7 @@ static void test_leaks(void **state)
         s = chosen(*state, bridge, NONE);
         assert_int_equal(way_of(s, "own")->leaks, 160);
         assert_true(way_of(s, "own")->reached == (i == 1));
-        assert_ok(*state, ferry_selection_table(*state, s, &text));
+        assert_ok(*state, ferry_selection_table(*state, s, NULL, &text));
         assert_non_null(
             strstr(text, i ? "less 160 rows that are the target's own"
                            : "dropped: its rows are the target's own (a leak)"));
@@ -320,7 +331,7 @@ static void test_leaks(void **state)
     }
 }
 
-static void test_lines(void **state)
+static void lines_body(scope *s, void *arg)
 {
     const char *text =
         "task: t\ndomains:\n- name: a\n  role: source\n  views:\n  - {x: a.csv}\n\n"
@@ -332,24 +343,26 @@ static void test_lines(void **state)
                 {"c", "- name: c\n  x: c.csv\n"},
                 {"d", ""}};
 
-    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        ferry_text t = {0};
-        assert_ok(*state, ferry_i_select_lines(*state, text, want[i].name, &t));
-        assert_string_equal(t.s ? t.s : "", want[i].lines);
-        ferry_i_text_free(&t);
-    }
+    (void)arg;
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        assert_string_equal(domain_lines(s, text, want[i].name), want[i].lines);
+}
+
+static void test_lines(void **state)
+{
+    assert_ok(*state, scope_run(*state, lines_body, NULL));
 }
 
 static ferry_status trial_body(ferry_ctx *ctx, void *arg)
 {
     ferry_selection *s = NULL;
     char *text = NULL;
-    ferry_status st = ferry_select_trial(ctx, arg, NULL, &s);
+    ferry_status st = ferry_i_select_trial(ctx, arg, NULL, &s);
 
-    if (st == FERRY_OK) st = ferry_selection_table(ctx, s, &text);
+    if (st == FERRY_OK) st = ferry_selection_table(ctx, s, NULL, &text);
     ferry_string_free(text);
     if (st == FERRY_OK)
-        st = ferry_selection_json(ctx, s, &text);
+        st = ferry_selection_table(ctx, s, "json", &text);
     else
         text = NULL;
     ferry_string_free(text);
@@ -365,7 +378,7 @@ static void test_memory(void **state)
     rows = 16;
     ferry_task *task = made(*state, GOOD, NONE);
     rows = 160;
-    ferry_ctx_set_jobs(*state, 1);
+    ferry_i_ctx_set_jobs(*state, 1);
     for (int64_t n = 1; reached; n += 1 + n / 40) {
         const int64_t before = live_blocks();
         fail_allocation(n);
@@ -375,7 +388,7 @@ static void test_memory(void **state)
         assert_int_equal(st, reached ? FERRY_ENOMEM : FERRY_OK);
         assert_int_equal(live_blocks(), before);
     }
-    ferry_ctx_set_jobs(*state, 0);
+    ferry_i_ctx_set_jobs(*state, 0);
     ferry_task_free(task);
 }
 

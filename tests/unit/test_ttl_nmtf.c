@@ -83,7 +83,7 @@ static void same_state(const ferry_nmtf *n, const json_t *j)
 }
 
 /* The transpose of what the file has, without its zeros when sparse. */
-static ferry_matrix *matrix_of(ferry_ctx *ctx, const json_t *x, bool sparse)
+static ferry_matrix *matrix_from(ferry_ctx *ctx, const json_t *x, bool sparse)
 {
     const int64_t m = (int64_t)json_array_size(x), n = (int64_t)json_array_size(nth(x, 0));
     ferry_matrix *out = NULL;
@@ -125,7 +125,7 @@ static ferry_nmtf *load(ferry_ctx *ctx, const json_t *file, bool sparse)
             for (int64_t u = 0; u < views; u++)
                 if (json_equal(from[u], x)) m = ferry_i_matrix_ref(place[u].x);
             from[views] = x;
-            place[views++] = (ferry_nmtf_place){m ? m : matrix_of(ctx, x, sparse), g,
+            place[views++] = (ferry_nmtf_place){m ? m : matrix_from(ctx, x, sparse), g,
                                                 (int64_t)golden_real(view, "domain"),
                                                 golden_real(view, "w")};
         }
@@ -308,7 +308,7 @@ static ferry_status problem(ferry_ctx *ctx, const shape *s, ferry_nmtf **out)
             known[i] = d == 0 || i < 2 ? (int32_t)(i % s->c) : -1;
         FERRY_TRY(ferry_i_nmtf_know(ctx, *out, d, known));
     }
-    FERRY_TRY(ferry_i_nmtf_random(ctx, *out, &rng));
+    FERRY_TRY(ferry_i_nmtf_random(ctx, *out, &rng, NULL));
     for (int64_t d = 1; d < 3; d++) {
         ferry_block start = {(*out)->domain[d].n, s->c, (*out)->domain[d].above->data};
         ferry_i_fill_uniform(&start, &rng, 0, 1);
@@ -398,7 +398,7 @@ static void test_late(void **state)
         double fast, plain;
         if (isa < FERRY_ISAS && !ferry_i_isa_runs((ferry_isa)isa)) continue;
         ctx->isa = isa < FERRY_ISAS ? isa : best;
-        if (isa == FERRY_ISAS) assert_ok(ctx, ferry_ctx_set_engine(ctx, "ref"));
+        if (isa == FERRY_ISAS) assert_ok(ctx, ferry_i_ctx_set_engine(ctx, "ref"));
         assert_ok(ctx, problem(ctx, &s, &a));
         assert_ok(ctx, problem(ctx, &s, &b));
         for (int it = 0; it < 4; it++) {
@@ -414,7 +414,7 @@ static void test_late(void **state)
         ferry_i_nmtf_free(a);
         ferry_i_nmtf_free(b);
         ctx->isa = best;
-        assert_ok(ctx, ferry_ctx_set_engine(ctx, "host"));
+        assert_ok(ctx, ferry_i_ctx_set_engine(ctx, "host"));
     }
 }
 
@@ -535,7 +535,7 @@ static void test_bad_shapes(void **state)
         ferry_nmtf_found found;
         ferry_rng rng;
         ferry_i_rng_seed(&rng, 1, 1);
-        assert_ok(ctx, ferry_i_nmtf_random(ctx, n, &rng));
+        assert_ok(ctx, ferry_i_nmtf_random(ctx, n, &rng, NULL));
         assert_fails(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found), FERRY_ENUMERIC,
                      "ttl: the factors grew");
     }

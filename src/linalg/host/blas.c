@@ -23,7 +23,7 @@ static char why[FERRY_LOAD_WHY];
     F(ilaver)                                                                              \
     F(dsyev)                                                                               \
     F(dsyevd)                                                                              \
-    F(dsygvd) F(dgesdd) F(dgeqrf) F(dorgqr) F(dpotrf) F(dpotrs) F(dgesv) F(dgees) F(dtrsyl)
+    F(dgesdd) F(dgeqrf) F(dorgqr) F(dpotrf) F(dpotrs) F(dgesv)
 
 #ifdef FERRY_BLAS_PREFIX /* linked, under names that meet no other BLAS in the process: a wheel's */
 #define DECLARE(name) extern __typeof__(*ferry_i_blas.name) FERRY_BLAS_PREFIX(name##_);
@@ -78,7 +78,7 @@ const char *ferry_i_blas_fitting(const char *core, bool avx2, bool avx512, bool 
     return avx512 ? "SkylakeX" : "Haswell";
 }
 
-const char *ferry_blas_core(void)
+const char *ferry_i_blas_core(void)
 {
     const char *core = have_blas() ? ferry_i_blas.get_corename() : NULL;
 
@@ -86,7 +86,7 @@ const char *ferry_blas_core(void)
 }
 
 /* The same core as is loaded where that fits; "" where there is nothing to say. */
-const char *ferry_blas_core_wanted(void)
+const char *ferry_i_blas_core_wanted(void)
 {
 #if defined(__x86_64__)
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -94,10 +94,16 @@ const char *ferry_blas_core_wanted(void)
         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 
-    return ferry_i_blas_fitting(ferry_blas_core(), avx2, avx512, __builtin_cpu_is("amd"));
+    return ferry_i_blas_fitting(ferry_i_blas_core(), avx2, avx512, __builtin_cpu_is("amd"));
 #else
     return "";
 #endif
+}
+
+const char *ferry_blas_core(const char **wanted)
+{
+    if (wanted) *wanted = ferry_i_blas_core_wanted();
+    return ferry_i_blas_core();
 }
 
 const char *ferry_i_blas_config(void)
@@ -119,7 +125,7 @@ void ferry_i_check_machine(ferry_ctx *ctx)
 
     if (ctx->machine_checked || !ctx->log) return;
     ctx->machine_checked = true;
-    const char *core = ferry_blas_core(), *wanted = ferry_blas_core_wanted();
+    const char *core = ferry_i_blas_core(), *wanted = ferry_i_blas_core_wanted();
     if (ferry_i_isa_problem(text, sizeof text)) ferry_i_warn_once(ctx, "%s", text);
     if (wanted[0] && strcmp(core, wanted) != 0)
         ferry_i_warn_once(ctx,

@@ -80,8 +80,6 @@ void ferry_i_host_tiles_step(ferry_ctx *ctx, const ferry_tiles *t);
 void ferry_i_host_tiles_model(ferry_ctx *ctx, const ferry_tiles *t);
 void ferry_i_host_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double *u,
                                 double *y);
-void ferry_i_host_neighbours(const ferry_ctx *ctx, const ferry_neighbours *s, int64_t run,
-                             int32_t *mean, double *top, double *sum);
 void ferry_i_host_row_mul(const ferry_ctx *ctx, int64_t n, const double *v,
                           const int32_t *index, const double *w, int64_t wide, double *s);
 void ferry_i_host_row_add(const ferry_ctx *ctx, int64_t n, const double *v,
@@ -93,16 +91,12 @@ ferry_status ferry_i_host_eigs(ferry_ctx *ctx, int64_t n, ferry_operator op, voi
                                int64_t k, double tol, double *values, ferry_block *vectors);
 /* small.c */
 ferry_status ferry_i_host_eigh(ferry_ctx *ctx, ferry_small *a, double *w);
-ferry_status ferry_i_host_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, double *w);
 ferry_status ferry_i_host_svd(ferry_ctx *ctx, ferry_small *a, ferry_small *u, double *s,
                               ferry_small *v);
 ferry_status ferry_i_host_qr(ferry_ctx *ctx, ferry_small *a, ferry_small *r);
 ferry_status ferry_i_host_chol(ferry_ctx *ctx, ferry_small *a);
 void ferry_i_host_chol_solve(ferry_ctx *ctx, const ferry_small *l, ferry_small *x);
-void ferry_i_host_chol_solve_block(ferry_ctx *ctx, const ferry_small *l, ferry_block *x);
 ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x);
-ferry_status ferry_i_host_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small *b,
-                                    ferry_small *x);
 void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const ferry_small *a,
                        const ferry_small *b, double beta, ferry_small *c);
 
@@ -115,11 +109,9 @@ void ferry_i_host_gemm(ferry_ctx *ctx, bool ta, bool tb, double alpha, const fer
     .axpby = ferry_i_host_axpby, .row_mul = ferry_i_host_row_mul,                          \
     .row_add = ferry_i_host_row_add, .pair_steps = ferry_i_host_pair_steps,                \
     .tiles_step = ferry_i_host_tiles_step, .tiles_model = ferry_i_host_tiles_model,        \
-    .neighbours = ferry_i_host_neighbours, .eigs = ferry_i_host_eigs,                      \
-    .eigh = ferry_i_host_eigh, .eigh2 = ferry_i_host_eigh2, .svd = ferry_i_host_svd,       \
+    .eigs = ferry_i_host_eigs, .eigh = ferry_i_host_eigh, .svd = ferry_i_host_svd,         \
     .qr = ferry_i_host_qr, .chol = ferry_i_host_chol,                                      \
-    .chol_solve = ferry_i_host_chol_solve,                                                 \
-    .chol_solve_block = ferry_i_host_chol_solve_block, .solve = ferry_i_host_solve,        \
-    .sylvester = ferry_i_host_sylvester, .gemm = ferry_i_host_gemm
+    .chol_solve = ferry_i_host_chol_solve, .solve = ferry_i_host_solve,                    \
+    .gemm = ferry_i_host_gemm
 
 #endif

@@ -107,8 +107,6 @@ typedef void ferry_tiles_fn(const ferry_tiles *t, int64_t from, int64_t to);
 typedef void ferry_consensus_fn(const ferry_consensus *z, int64_t from, int64_t to);
 typedef void ferry_consensus_back_fn(const ferry_consensus *z, int64_t from, int64_t to,
                                      double *y, double *sum);
-typedef void ferry_neighbours_fn(const ferry_neighbours *s, int64_t run, int32_t *mean,
-                                 double *top, double *sum);
 
 #define FERRY_KERNELS(X)                                                                   \
     X(multiply, ferry_product_fn)                                                          \
@@ -135,8 +133,7 @@ typedef void ferry_neighbours_fn(const ferry_neighbours *s, int64_t run, int32_t
     X(tiles_step, ferry_tiles_step_fn)                                                     \
     X(tiles_model, ferry_tiles_fn)                                                         \
     X(consensus_forward, ferry_consensus_fn)                                               \
-    X(consensus_backward, ferry_consensus_back_fn)                                         \
-    X(neighbours, ferry_neighbours_fn)
+    X(consensus_backward, ferry_consensus_back_fn)
 
 typedef struct ferry_kernels {
 #define FERRY_KERNEL_FIELD(name, type) type *name;

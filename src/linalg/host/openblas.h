@@ -29,10 +29,6 @@ typedef struct ferry_blas {
     void (*dsyevd)(const char *job, const char *uplo, const int *n, double *a,
                    const int *lda, double *w, double *work, const int *size, int *iwork,
                    const int *isize, int *info, size_t, size_t);
-    void (*dsygvd)(const int *type, const char *job, const char *uplo, const int *n,
-                   double *a, const int *lda, double *b, const int *ldb, double *w,
-                   double *work, const int *size, int *iwork, const int *isize, int *info,
-                   size_t, size_t);
     void (*dgesdd)(const char *job, const int *m, const int *n, double *a, const int *lda,
                    double *s, double *u, const int *ldu, double *vt, const int *ldvt,
                    double *work, const int *size, int *iwork, int *info, size_t);
@@ -46,15 +42,6 @@ typedef struct ferry_blas {
                    const int *lda, double *b, const int *ldb, int *info, size_t);
     void (*dgesv)(const int *n, const int *k, double *a, const int *lda, int *pivot,
                   double *b, const int *ldb, int *info);
-    void (*dgees)(const char *job, const char *sort,
-                  int (*select)(const double *, const double *), const int *n, double *a,
-                  const int *lda, int *sdim, double *wr, double *wi, double *vs,
-                  const int *ldvs, double *work, const int *size, int *bwork, int *info,
-                  size_t, size_t);
-    void (*dtrsyl)(const char *ta, const char *tb, const int *sign, const int *m,
-                   const int *n, const double *a, const int *lda, const double *b,
-                   const int *ldb, double *c, const int *ldc, double *scale, int *info,
-                   size_t, size_t);
 } ferry_blas;
 
 extern ferry_blas ferry_i_blas;
@@ -75,17 +62,6 @@ static inline int ferry_i_syevd(int n, double *a, int lda, double *w, double *wo
     int info = 0;
 
     ferry_i_blas.dsyevd("V", "L", &n, a, &lda, w, work, &size, iwork, &isize, &info, 1, 1);
-    return info;
-}
-
-/* A v = w B v, lower triangles. */
-static inline int ferry_i_sygvd(int n, double *a, double *b, int ld, double *w,
-                                double *work, int size, int *iwork, int isize)
-{
-    int info = 0;
-
-    ferry_i_blas.dsygvd(&(int){1}, "V", "L", &n, a, &ld, b, &ld, w, work, &size, iwork,
-                        &isize, &info, 1, 1);
     return info;
 }
 
@@ -137,28 +113,6 @@ static inline int ferry_i_gesv(int n, int k, double *a, int lda, int *pivot, dou
     int info = 0;
 
     ferry_i_blas.dgesv(&n, &k, a, &lda, pivot, b, &ldb, &info);
-    return info;
-}
-
-/* A = Q T Q' without any order; w holds 2 n numbers. */
-static inline int ferry_i_gees(int n, double *a, int lda, double *w, double *q, int ldq,
-                               double *work, int size)
-{
-    int info = 0, sdim = 0;
-
-    ferry_i_blas.dgees("V", "N", NULL, &n, a, &lda, &sdim, w, w + n, q, &ldq, work, &size,
-                       NULL, &info, 1, 1);
-    return info;
-}
-
-/* A X + X B = scale C, quasi-triangular A and B; X over C. */
-static inline int ferry_i_trsyl(int m, int n, const double *a, int lda, const double *b,
-                                int ldb, double *c, int ldc, double *scale)
-{
-    int info = 0;
-
-    ferry_i_blas.dtrsyl("N", "N", &(int){1}, &m, &n, a, &lda, b, &ldb, c, &ldc, scale,
-                        &info, 1, 1);
     return info;
 }
 

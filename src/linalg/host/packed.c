@@ -100,19 +100,13 @@ void ferry_i_host_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double
     scale_out(z, y);
 }
 
-/* ---- neighbours, single rows: in whatever thread calls ---- */
+/* ---- single rows: in whatever thread calls ---- */
 
 /* Without the check of the machine, which writes to the context: these run inside
  * threads. */
 static const ferry_kernels *here(const ferry_ctx *ctx)
 {
     return ferry_i_kernels_of((ferry_isa)ctx->isa);
-}
-
-void ferry_i_host_neighbours(const ferry_ctx *ctx, const ferry_neighbours *s, int64_t run,
-                             int32_t *mean, double *top, double *sum)
-{
-    here(ctx)->neighbours(s, run, mean, top, sum);
 }
 
 void ferry_i_host_row_mul(const ferry_ctx *ctx, int64_t n, const double *v,

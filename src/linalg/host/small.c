@@ -71,31 +71,6 @@ done:
     return st;
 }
 
-/* By Cholesky of B (dsygvd). info above n tells where B stopped being positive definite. */
-ferry_status ferry_i_host_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, double *w)
-{
-    ferry_status st = FERRY_OK;
-    const int n = ferry_i_blas_int(a->rows);
-    double *work = NULL, size = 0;
-    int *iwork = NULL, isize = 0, info;
-
-    assert(a->rows == a->cols && b->rows == n && b->cols == n);
-    FERRY_TRY(check(ctx, "eigh2", a));
-    FERRY_TRY(check(ctx, "eigh2", b));
-    ferry_i_lapack_begin(ctx, n);
-    (void)ferry_i_sygvd(n, a->data, b->data, lead(a), w, &size, -1, &isize, -1);
-    FERRY_TRY(new_work(ctx, size, &work, isize, &iwork));
-    info = ferry_i_sygvd(n, a->data, b->data, lead(a), w, work, (int)size, iwork, isize);
-    FERRY_NEED(ctx, info <= n, FERRY_ENUMERIC,
-               "eigh2: the matrix B is not positive definite (row %d)", info - n);
-    if (info != 0) FERRY_TRY(not_converged(ctx, "eigh2", info));
-    for (int64_t j = 0; j < n; j++)
-        ferry_i_fix_sign(n, a->data + j * n, 1);
-done:
-    FERRY_FREE(work, iwork);
-    return st;
-}
-
 /* Fix the signs of U's columns and turn V's with them; vt is V' as LAPACK gives it.
  * u s v' stays the same when both turn. */
 static void fix_pairs(ferry_small *u, const double *vt, ferry_small *v)
@@ -192,15 +167,6 @@ void ferry_i_host_chol_solve(ferry_ctx *ctx, const ferry_small *l, ferry_small *
                   x->data, lead(x));
 }
 
-/* A is symmetric, so X A^-1 solves A for every row of X, and rows are LAPACK's columns. */
-void ferry_i_host_chol_solve_block(ferry_ctx *ctx, const ferry_small *l, ferry_block *x)
-{
-    assert(x->k == l->rows);
-    ferry_i_blas_begin(ctx);
-    ferry_i_potrs(ferry_i_blas_int(l->rows), ferry_i_blas_int(x->rows), l->data, lead(l),
-                  x->data, lead(l));
-}
-
 /* LU with partial pivoting. Nearly singular systems are solved as they are: who calls knows
  * what conditioning to expect. */
 ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
@@ -218,62 +184,6 @@ ferry_status ferry_i_host_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
                info);
 done:
     ferry_i_free(pivot);
-    return st;
-}
-
-/* A = Q T Q', T quasi-triangular; A <- T. */
-static ferry_status schur(ferry_ctx *ctx, ferry_small *a, ferry_small *q)
-{
-    ferry_status st = FERRY_OK;
-    const int n = ferry_i_blas_int(a->rows);
-    double *work = NULL, *w = NULL, size = 0;
-    int info;
-
-    FERRY_TRY(check(ctx, "sylvester", a));
-    FERRY_TRY(new_work(ctx, 2.0 * n, &w, 0, NULL));
-    (void)ferry_i_gees(n, a->data, lead(a), w, q->data, lead(q), &size, -1);
-    FERRY_TRY(new_work(ctx, size, &work, 0, NULL));
-    info = ferry_i_gees(n, a->data, lead(a), w, q->data, lead(q), work, (int)size);
-    if (info != 0) FERRY_TRY(not_converged(ctx, "sylvester", info));
-done:
-    FERRY_FREE(work, w);
-    return st;
-}
-
-/* Bartels and Stewart: with A = P S P', B = Q T Q' and Y = P'X Q it is S Y + Y T = P'C Q,
- * which is solved from one corner. */
-ferry_status ferry_i_host_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small *b,
-                                    ferry_small *x)
-{
-    ferry_status st = FERRY_OK;
-    ferry_small *p = NULL, *q = NULL, *y = NULL;
-    const int m = ferry_i_blas_int(x->rows), n = ferry_i_blas_int(x->cols);
-    double scale = 1;
-    int info;
-
-    assert(a->rows == m && a->cols == m && b->rows == n && b->cols == n);
-    FERRY_TRY(ferry_i_small_new(ctx, m, m, &p));
-    FERRY_TRY(ferry_i_small_new(ctx, n, n, &q));
-    FERRY_TRY(ferry_i_small_new(ctx, m, n, &y));
-    if (m == 0 || n == 0) goto done;
-    ferry_i_blas_begin(ctx);
-    FERRY_TRY(schur(ctx, a, p));
-    FERRY_TRY(schur(ctx, b, q));
-    /* x <- P'C Q */
-    ferry_i_host_gemm(ctx, true, false, 1, p, x, 0, y);
-    ferry_i_host_gemm(ctx, false, false, 1, y, q, 0, x);
-    /* scale is below 1 where the solution would overflow: it is divided out after */
-    info =
-        ferry_i_trsyl(m, n, a->data, lead(a), b->data, lead(b), x->data, lead(x), &scale);
-    FERRY_NEED(ctx, info == 0 && scale > 0, FERRY_ENUMERIC,
-               "sylvester: A and -B have an eigenvalue in common");
-    /* X = P Y Q' */
-    ferry_i_host_gemm(ctx, false, false, 1 / scale, p, x, 0, y);
-    ferry_i_host_gemm(ctx, false, true, 1, y, q, 0, x);
-done:
-    ferry_i_small_free(y);
-    ferry_i_small_free(q);
-    ferry_i_small_free(p);
     return st;
 }
 

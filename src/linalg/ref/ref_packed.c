@@ -1,5 +1,5 @@
-/* The reference engine on packed data (linalg/packed.h): one feature, one entry, one edge
- * after the other.
+/* The reference engine on packed data (linalg/packed.h): one feature, one entry after the
+ * other.
  *
  * Everything is looked up anew for every number: what the packed layouts say is read
  * straight from packed.h's definitions, with none of the shortcuts that they are made
@@ -197,40 +197,6 @@ void ferry_i_ref_consensus_mul(ferry_ctx *ctx, ferry_consensus *z, const double 
             for (c = 0; v->shift && c < v->cols; c++)
                 y[v->at + c] -= v->f * v->shift[c] * here * r;
         }
-}
-
-/* ---- neighbours ---- */
-
-/* For a fixed neighbour show[index] is what it shows and show[index + 1] its score: the
- * mean is of what is shown, the disagreement of scores. Rows of a group follow each
- * other. */
-void ferry_i_ref_neighbours(const ferry_ctx *ctx, const ferry_neighbours *s, int64_t run,
-                            int32_t *mean, double *top, double *sum)
-{
-    (void)ctx;
-    for (int64_t t = 0; t < s->q; t++) {
-        const ferry_run_graph *g = &s->graph[t];
-        const uint16_t *row = g->row + run * FERRY_RUN;
-        int64_t e = g->edge[run];
-        top[t] = sum[t] = 0;
-        for (int64_t b = g->group[run]; b < g->group[run + 1]; b++)
-            for (int32_t i = 0; i < g->groups[b].rows; i++, row++) {
-                const int64_t last = e + g->groups[b].plain + g->groups[b].fixed;
-                const int64_t fixed = e + g->groups[b].plain;
-                const double mine = s->show[run * FERRY_RUN + *row];
-                double degree = 0, shown = 0;
-                for (; e < last; e++) {
-                    const double a = g->value ? g->value[e] : 1;
-                    const double score = s->show[g->index[e] + (e >= fixed)];
-                    degree += a;
-                    shown += a * s->show[g->index[e]];
-                    top[t] += a * (mine - score) * (mine - score) / 2;
-                }
-                sum[t] += degree;
-                mean[t * FERRY_RUN + *row] =
-                    degree > 0 ? (int32_t)(shown / degree) : INT32_MIN;
-            }
-    }
 }
 
 /* ---- rows and pairs ---- */

@@ -163,42 +163,6 @@ static void backward(const ferry_small *l, double *x)
     }
 }
 
-static void transpose_square(ferry_small *a)
-{
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = 0; j < i; j++) {
-            const double t = FERRY_AT(a, i, j);
-            FERRY_AT(a, i, j) = FERRY_AT(a, j, i);
-            FERRY_AT(a, j, i) = t;
-        }
-}
-
-/* With B = L L': C = L^-1 A L^-T, C = Q diag(w) Q', X = L^-T Q. */
-ferry_status ferry_i_ref_eigh2(ferry_ctx *ctx, ferry_small *a, ferry_small *b, double *w)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t n = a->rows;
-
-    assert(a->cols == n && b->rows == n && b->cols == n);
-    FERRY_TRY(need_finite(ctx, "eigh2", a));
-    FERRY_TRY(ferry_i_ref_chol(ctx, b));
-    for (int pass = 0; pass < 2; pass++) { /* L^-1 on the left of A, then of (L^-1 A)' */
-        for (int64_t j = 0; j < n; j++)
-            forward(b, a->data + j * n);
-        transpose_square(a);
-    }
-    for (int64_t i = 0; i < n; i++) /* rounding must not break symmetry */
-        for (int64_t j = 0; j < i; j++)
-            FERRY_AT(a, i, j) = FERRY_AT(a, j, i);
-    FERRY_TRY(ferry_i_ref_eigh(ctx, a, w));
-    for (int64_t j = 0; j < n; j++) {
-        backward(b, a->data + j * n);
-        ferry_i_fix_sign(n, a->data + j * n, 1);
-    }
-done:
-    return st;
-}
-
 static double column_dot(const ferry_small *a, int64_t p, int64_t q)
 {
     double sum = 0;
@@ -406,16 +370,6 @@ void ferry_i_ref_chol_solve(ferry_ctx *ctx, const ferry_small *l, ferry_small *x
     }
 }
 
-void ferry_i_ref_chol_solve_block(ferry_ctx *ctx, const ferry_small *l, ferry_block *x)
-{
-    (void)ctx;
-    assert(x->k == l->rows);
-    for (int64_t i = 0; i < x->rows; i++) {
-        forward(l, FERRY_ROW(x, i));
-        backward(l, FERRY_ROW(x, i));
-    }
-}
-
 /* Gauss with partial pivoting on A and X together, then back substitution, column by
  * column. */
 ferry_status ferry_i_ref_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
@@ -448,34 +402,6 @@ ferry_status ferry_i_ref_solve(ferry_ctx *ctx, ferry_small *a, ferry_small *x)
             FERRY_AT(x, i, c) /= FERRY_AT(a, i, i);
         }
     return FERRY_OK;
-}
-
-/* One linear system in the entries of X: (I kron A + B' kron I) vec(X) = vec(C).
- * (m n)^3 operations and (m n)^2 memory: for tests only. */
-ferry_status ferry_i_ref_sylvester(ferry_ctx *ctx, ferry_small *a, ferry_small *b,
-                                   ferry_small *x)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t m = x->rows, n = x->cols;
-    ferry_small vec = {m * n, 1, x->data}, *big = NULL;
-
-    assert(a->rows == m && a->cols == m && b->rows == n && b->cols == n);
-    FERRY_TRY(need_finite(ctx, "sylvester", a));
-    FERRY_TRY(need_finite(ctx, "sylvester", b));
-    FERRY_TRY(ferry_i_small_new(ctx, m * n, m * n, &big));
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < m; i++) {
-            for (int64_t p = 0; p < m; p++)
-                FERRY_AT(big, i + j * m, p + j * m) += FERRY_AT(a, i, p);
-            for (int64_t q = 0; q < n; q++)
-                FERRY_AT(big, i + j * m, i + q * m) += FERRY_AT(b, q, j);
-        }
-    st = ferry_i_ref_solve(ctx, big, &vec);
-    if (st == FERRY_ENUMERIC)
-        st = ferry_i_fail(ctx, st, "sylvester: A and -B have an eigenvalue in common");
-done:
-    ferry_i_small_free(big);
-    return st;
 }
 
 /* The definition; beta 0 forgets C. */

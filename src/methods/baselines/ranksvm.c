@@ -1,88 +1,59 @@
-/* ranksvm: RankSVM on the features as they are (the BL of the M-MLTL paper). With center:
- * per-domain every domain's own mean is taken off first, the plainest way to undo a shift
- * between the domains. */
+/* ranksvm: RankSVM on the features as they are (the BL of the M-MLTL paper). With center: per-domain every domain's
+ * own mean is taken off first, the plainest way to undo a shift between the domains. */
+#include "methods/shared/rank.h"
+#include "model/seam.h"
 
-#include "methods/shared/ranked.h"
-
-typedef enum centring { CENTER_NONE, CENTER_DOMAIN } centring;
+enum { CENTER_NONE, CENTER_DOMAIN };
 
 typedef struct ranksvm_options {
-    int train, scale, center;
+    int center;
     double C, rank_tol;
     int64_t epochs;
 } ranksvm_options;
 
 static const ferry_opt ranksvm_opts[] = {
-    BASE_OPT_TRAIN(ranksvm_options),
-    FERRY_OPT_SCALE(ranksvm_options),
     FERRY_OPT_ONE_OF(ranksvm_options, center, "none|per-domain", "none",
                      "take off the mean of the instances learned from, and the target's"),
-    RANKED_OPTS(ranksvm_options),
+    RANK_OPTIONS(ranksvm_options),
 };
 
-/* The mean of all target instances that have features. */
-static ferry_status target_mean(ferry_ctx *ctx, const ferry_task *task, ranked *s)
+/* The target's mean is that of all its instances. */
+static void ranksvm_adapt(const void *options, wants *w)
 {
-    ferry_status st = FERRY_OK;
-    const ferry_domain *target = NULL;
-    ferry_matrix *x = NULL;
-    int64_t *instance = NULL;
-
-    FERRY_TRY(ferry_i_task_target(ctx, task, &target));
-    FERRY_TRY(ferry_i_base_query(ctx, &s->b, target, &x, &instance));
-    FERRY_NEW(ctx, s->mean, x->cols);
-    FERRY_TRY(ferry_i_column_means(ctx, x, s->mean));
-done:
-    ferry_i_free(instance);
-    ferry_i_matrix_free(x);
-    return st;
+    w->unlabelled = ((const ranksvm_options *)options)->center == CENTER_DOMAIN;
 }
 
-static ferry_status ranksvm_fits(ferry_ctx *ctx, const ferry_task *task,
-                                 const void *options)
+static double *mean_of(scope *s, matrix x)
 {
-    ferry_status st = FERRY_OK;
-    const ranksvm_options *o = options;
+    double *mean = mass(s, x, NULL);
 
-    FERRY_NEED(ctx, o->center == CENTER_NONE || o->train != TRAIN_BOTH, FERRY_ENEEDS,
-               "ranksvm center=per-domain learns from the source or the target, not "
-               "train=both");
-    FERRY_TRY(ferry_i_base_fits(ctx, task,
-                                &(base_wants){.method = "ranksvm", .train = o->train}));
-done:
-    return st;
+    for (int64_t j = 0; x.rows.n > 0 && j < x.cols; j++)
+        mean[j] /= (double)x.rows.n;
+    return mean;
 }
 
-static ferry_status ranksvm_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                                void **out, ferry_fit_info *rep)
+static void ranksvm_fit(scope *s, scope *keep, const problem *p, const void *options,
+                        void *state)
 {
-    ferry_status st = FERRY_OK;
     const ranksvm_options *o = options;
-    const ferry_ranksvm_options learner = RANKED_LEARNER(o);
-    examples e = {0};
+    const ranker_options how = RANK_SETTINGS(o);
+    ranked *m = state;
+    const examples e = training_examples(s, p);
     double *mean = NULL;
-    ranked *s = NULL;
 
-    *out = NULL;
-    FERRY_NEW(ctx, s, 1);
-    FERRY_TRY(ferry_i_base_fit(
-        ctx, task, &(base_wants){.method = "ranksvm", .train = o->train, .scale = o->scale},
-        &s->b, &e));
     if (o->center == CENTER_DOMAIN) {
-        FERRY_NEW(ctx, mean, e.x->cols);
-        FERRY_TRY(ferry_i_column_means(ctx, e.x, mean));
-        FERRY_TRY(target_mean(ctx, task, s));
+        if (p->n_sources > 0 && target(p)->labelled > 0)
+            scope_fail(
+                s, FERRY_ENEEDS,
+                "ranksvm center=per-domain learns from the source or the target, not "
+                "train=both");
+        mean = mean_of(s, e.x);
+        m->mean = COPY(keep, mean_of(s, target(p)->x), p->cols);
     }
-    FERRY_TRY(ferry_i_ranked_fit(ctx, &learner, e.x, mean, e.on, false, s, rep));
-    FERRY_MOVE(*out, s);
-done:
-    ferry_i_free(mean);
-    ferry_i_examples_clear(&e);
-    ferry_i_ranked_free(s);
-    return st;
+    ranked_fit(s, keep, &how, &e, mean, false, m);
 }
 
-const ferry_method ferry_i_method_ranksvm = {
+const method method_ranksvm = {
     .name = "ranksvm",
     .summary = "linear scores that put an instance's labels before the others",
     .reference = "Elisseeff and Weston, A Kernel Method for Multi-Labelled Classification, "
@@ -90,9 +61,12 @@ const ferry_method ferry_i_method_ranksvm = {
     .kind = FERRY_KIND_BASELINE,
     .goals = FERRY_MULTILABEL,
     .needs = FERRY_NEED_TARGET_VIEW,
-    FERRY_OPTIONS(ranksvm_opts, ranksvm_options),
-    .fits = ranksvm_fits,
+    .wants = {.as = JOINED, .trains = true},
+    METHOD_OPTIONS(ranksvm_opts, ranksvm_options),
+    .state = &ranked_table,
+    .whole = true,
+    .adapt = ranksvm_adapt,
     .fit = ranksvm_fit,
-    .predict = ferry_i_ranked_predict,
-    FERRY_STATE(ranked, ferry_i_ranked_file, ferry_i_ranked_free),
+    .scores = ranked_scores,
+    .decide = ranked_decide,
 };

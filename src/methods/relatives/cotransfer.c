@@ -1,27 +1,29 @@
-/* cotransfer: labels by random walks with restart on the joint graph of texts, pairs and
- * pictures (Ng, Wu and Ye, Co-Transfer Learning Using Coupled Markov Chains with Restart,
- * IEEE Intelligent Systems 2014; rebuilt from the paper, not from its code).
+/* cotransfer: labels by random walks with restart on the joint graph of texts, pairs and pictures (Ng, Wu and Ye,
+ * Co-Transfer Learning Using Coupled Markov Chains with Restart, IEEE Intelligent Systems 2014; rebuilt from the paper,
+ * not from its code).
  *
- * Every instance of every place is a node. Its step goes to one of its k nearest (cosine,
- * after the mean was taken off if centre) among its own place and a neighbouring one, on
- * the features that both use; a place between two others takes either side with probability
- * 1/2. With Q the labelled nodes, a column per class that sums to 1, the walk
+ * Every instance of every domain is a node. Its step goes to one of its k nearest (cosine, after the mean was taken off
+ * if centre) among its own domain and a neighbouring one, on the features that both use; a domain between two others
+ * takes either side with probability 1/2. With Q the labelled nodes, a column per class that sums to 1, the walk
  *
  *   F = mu P F + (1 - mu) Q
  *
- * is iterated until no entry moves by tol of the largest. A share beta of Q may be set on
- * labelled nodes of the target. mass: scale the classes to the sources' shares over the
- * target's unlabelled nodes. A new instance takes the mean of its k nearest nodes; one that
- * was there before, its own. */
+ * is iterated until no entry moves by tol of the largest. A share beta of Q may be set on labelled nodes of the target.
+ * mass: scale the classes to the sources' shares over the target's unlabelled nodes. A new instance takes the mean of
+ * its k nearest nodes; one that was there before, its own. */
 #include <math.h>
 #include <string.h>
 
-#include "methods/shared/linear_state.h"
+#include "learn/chain.h"
+#include "learn/learn.h"
+#include "prepare/problem.h"
+
+enum { CENTRE_AUTO, CENTRE_YES, CENTRE_NO };
 
 typedef struct cotransfer_options {
     int64_t neighbours, iterations;
     double mu, beta, tol;
-    int mass, centre, scale, leaks, bridge_labels;
+    int mass, centre;
 } cotransfer_options;
 
 static const ferry_opt cotransfer_opts[] = {
@@ -36,471 +38,344 @@ static const ferry_opt cotransfer_opts[] = {
         "take off the mean before cosines; auto: of features that are no words"),
     FERRY_OPT(cotransfer_options, INT, iterations, 200, 1, 1e6, "steps of the walk"),
     FERRY_OPT(cotransfer_options, REAL, tol, 1e-4, 0, 1, "stop at changes below this"),
-    FERRY_OPT_SCALE(cotransfer_options),
-    TTL_OPT_LEAKS(cotransfer_options),
-    TTL_OPT_LABELS(cotransfer_options),
 };
 
-enum { CENTRE_AUTO, CENTRE_YES, CENTRE_NO };
-
-/* Two neighbouring places on their common columns, one on top of the other. */
-typedef struct side {
-    int64_t first, second; /* places */
-    ferry_matrix *x;
-    int64_t *index; /* rows x k: neighbours as nodes, -1: none */
-    double *w;      /* rows x k: chances, each row sums to 1 or 0 */
-} side;
-
-typedef struct state {
-    int64_t c, k;
-    ferry_prepared *prepared;
+/* The nodes of the last two domains, which new instances are compared with. */
+typedef struct cotransfer_state {
+    int64_t k, width, nodes, cols;
     bool centre;
-    ferry_matrix *x; /* nodes of the last side, on the target's columns */
-    uint8_t *keep;   /* the target's columns that count */
-    double *mean;    /* of x, per column */
-    ferry_block *f;  /* their scores, classes scaled */
-} state;
+    uint8_t *keep; /* width: the columns of new data that count, */
+    matrix x;      /* nodes x cols, on these */
+    double *mean;  /* cols: of x */
+    block f;       /* nodes x classes: their scores, classes scaled */
+} cotransfer_state;
+static const field cotransfer_fields[] = {
+    ARRAY(cotransfer_state, INT, k, .lo = 1, .hi = 10001),
+    VALUE(cotransfer_state, FLAG, centre),
+    ARRAY(cotransfer_state, FLAGS, keep, .rows = SIZE(cotransfer_state, width)),
+    ARRAY(cotransfer_state, MATRIX, x, .rows = SIZE(cotransfer_state, nodes),
+          .cols = SIZE(cotransfer_state, cols)),
+    ARRAY(cotransfer_state, REALS, mean, .rows = SIZE(cotransfer_state, cols)),
+    ARRAY(cotransfer_state, BLOCK, f, .rows = SIZE(cotransfer_state, nodes),
+          .cols = CLASSES),
+};
 
-static void cotransfer_free(void *model)
+/* The columns that count are those of the nodes. */
+static void cotransfer_check(scope *s, const void *state)
 {
-    state *s = model;
+    const cotransfer_state *m = state;
+    int64_t kept = 0;
 
-    if (!s) return;
-    ferry_i_prepared_free(s->prepared);
-    ferry_i_matrix_free(s->x);
-    FERRY_FREE(s->keep, s->mean, s->f, s);
+    for (int64_t j = 0; j < m->width; j++)
+        kept += m->keep[j];
+    if (kept != m->cols || m->nodes < 1)
+        scope_fail(s, FERRY_EDATA, "tensor x has %lld rows and %lld columns, keep %lld",
+                   (long long)m->nodes, (long long)m->cols, (long long)kept);
 }
+static const table cotransfer_table = {sizeof(cotransfer_state), cotransfer_fields,
+                                       FERRY_COUNT(cotransfer_fields), cotransfer_check,
+                                       NULL};
 
 /* ---- neighbours ---- */
 
-/* The rows with their columns' means taken off, dense. */
-static ferry_status take_off(ferry_ctx *ctx, const ferry_matrix *x, const double *mean,
-                             ferry_matrix **out)
+static double *column_means(scope *s, matrix x)
 {
-    FERRY_PASS(ferry_i_matrix_dense(ctx, x->rows, x->cols, out));
-    for (int64_t i = 0; i < x->rows; i++) {
-        double *row = (*out)->dense + i * x->cols;
-        for (int64_t j = 0; j < x->cols; j++)
+    double *mean = mass(s, x, NULL);
+
+    for (int64_t j = 0; j < x.cols; j++)
+        mean[j] /= (double)x.n;
+    return mean;
+}
+
+/* The rows with their columns' means taken off, dense; mean NULL: as they are. */
+static matrix take_off(scope *s, matrix x, const double *mean)
+{
+    if (!mean) return x;
+    const matrix to = matrix_dense(s, x.rows, x.n, x.cols);
+    for (int64_t i = 0; i < x.n; i++) {
+        double *row = to.m->dense + i * x.cols;
+        for (int64_t j = 0; j < x.cols; j++)
             row[j] = -mean[j];
-        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++)
-            row[x->index[e]] += x->value[e];
+        row_add(row_at(x, i), 1, row);
     }
-    return FERRY_OK;
+    return to;
 }
 
-static ferry_status column_means(ferry_ctx *ctx, const ferry_matrix *x, double **mean)
-{
-    *mean = ferry_i_calloc(x->cols, sizeof **mean);
-    if (!*mean) return ferry_i_nomem(ctx);
-    for (int64_t e = 0; e < x->nnz; e++)
-        (*mean)[x->index[e]] += x->value[e] / (double)x->rows;
-    return FERRY_OK;
-}
+/* k nearest rows of x for every row of q, -1: none; chances in proportion to the cosine. */
+typedef struct nearest {
+    int64_t k;
+    int64_t *index; /* rows x k */
+    double *w;      /* rows x k: each row sums to 1 or 0 */
+} nearest;
 
-/* k nearest rows of x for every row of q; chances in proportion to the cosine. `self`: q is
- * x, and no row is its own neighbour. */
-static ferry_status nearest(ferry_ctx *ctx, const ferry_matrix *x, const ferry_matrix *q,
-                            int64_t k, bool self, int64_t *index, double *w)
+/* self: q is x, and no row is its own neighbour. */
+static nearest find_nearest(scope *s, matrix x, matrix q, int64_t k, bool self)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t more = k + self;
-    int64_t *at = ferry_i_calloc(q->rows * more, sizeof *at);
-    double *dist = ferry_i_calloc(q->rows * more, sizeof *dist);
+    const nearest to = {k, NEW(s, int64_t, q.n * k), NEW(s, double, q.n *k)};
+    const int64_t mark = scope_mark(s), more = k + self;
+    int64_t *at = NEW(s, int64_t, q.n * more);
+    double *dist = NEW(s, double, q.n *more);
 
-    if (!at || !dist) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_knn(ctx, x, q, more, FERRY_COSINE, at, dist));
-    for (int64_t i = 0; i < q->rows; i++) {
-        double sum = 0;
+    scope_check(s, ferry_i_knn(scope_ctx(s), x.m, q.m, more, FERRY_COSINE, at, dist));
+    for (int64_t i = 0; i < q.n; i++) {
+        double all = 0;
         int64_t n = 0;
         for (int64_t e = i * more; e < (i + 1) * more && n < k; e++) {
             if (self && at[e] == i) continue;
-            index[i * k + n] = at[e] < 0 || !(dist[e] < 1) ? -1 : at[e];
-            w[i * k + n] = index[i * k + n] < 0 ? 0 : 1 - dist[e];
-            sum += w[i * k + n++];
+            const bool near = at[e] >= 0 && dist[e] < 1;
+            to.index[i * k + n] = near ? at[e] : -1;
+            to.w[i * k + n] = near ? 1 - dist[e] : 0;
+            all += to.w[i * k + n++];
         }
-        for (; n < k; n++) {
-            index[i * k + n] = -1;
-            w[i * k + n] = 0;
-        }
-        for (int64_t e = i * k; sum > 0 && e < (i + 1) * k; e++)
-            w[e] /= sum;
+        for (; n < k; n++)
+            to.index[i * k + n] = -1;
+        for (int64_t e = i * k; all > 0 && e < (i + 1) * k; e++)
+            to.w[e] /= all;
     }
-done:
-    FERRY_FREE(at, dist);
-    return st;
+    scope_release(s, mark);
+    return to;
 }
 
 /* ---- the graph ---- */
 
-static void side_clear(side *s)
-{
-    ferry_i_matrix_free(s->x);
-    FERRY_FREE(s->index, s->w);
-}
+typedef struct side { /* two neighbouring domains, one on top of the other */
+    int first, second;
+    nearest near;
+} side;
 
-/* keep[j]: both places use column j. */
-static ferry_status common(ferry_ctx *ctx, const ttl_bridge *b, int64_t i, int64_t j,
-                           uint8_t **keep)
-{
-    ferry_status st = FERRY_OK;
-    uint8_t *other = NULL;
-
-    FERRY_TRY(ferry_i_bridge_used(ctx, b, i, keep));
-    FERRY_TRY(ferry_i_bridge_used(ctx, b, j, &other));
-    for (int64_t c = 0; c < b->cols; c++)
-        (*keep)[c] = (*keep)[c] && other[c];
-done:
-    ferry_i_free(other);
-    return st;
-}
+typedef struct walk {
+    const cotransfer_options *o;
+    const problem *p;
+    int64_t *begin; /* of each domain its first node; of n: how many there are */
+    int n_sides;
+    side *side;
+} walk;
 
 /* Features that are no words are centred: their cosines are all near 1 otherwise. */
-static bool centred(const cotransfer_options *o, const ttl_bridge *b, const uint8_t *keep)
+static bool centred(const cotransfer_options *o, const problem *p, const uint8_t *keep)
 {
-    bool words = true;
-
     if (o->centre != CENTRE_AUTO) return o->centre == CENTRE_YES;
-    for (int64_t s = 0; s < b->prepared->n_spaces; s++)
-        for (int64_t j = 0; j < b->prepared->space[s].cols; j++)
-            if (keep[b->prepared->space[s].begin + j])
-                words = words && ferry_i_space_wordlike(&b->prepared->space[s]);
-    return !words;
+    for (int64_t j = 0; j < p->cols; j++)
+        if (keep[j] && !p->words[j]) return true;
+    return false;
 }
 
-static ferry_status side_new(ferry_ctx *ctx, const cotransfer_options *o,
-                             const ttl_bridge *b, int64_t first, int64_t second, side *s)
+static side side_new(scope *s, const walk *w, int first, int second)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t k = o->neighbours;
-    ferry_matrix *part[2] = {NULL, NULL}, *plain = NULL;
-    uint8_t *keep = NULL;
-    double *mean = NULL;
+    side to = {.first = first, .second = second};
+    const uint8_t *keep = columns_of_both(s, w->p->d[first].x, w->p->d[second].x, NULL);
+    const matrix parts[] = {take_columns(s, w->p->d[first].x, keep, false),
+                            take_columns(s, w->p->d[second].x, keep, false)};
+    const matrix both = stack(s, 2, parts);
+    const matrix x =
+        take_off(s, both, centred(w->o, w->p, keep) ? column_means(s, both) : NULL);
 
-    *s = (side){.first = first, .second = second};
-    FERRY_TRY(common(ctx, b, first, second, &keep));
-    for (int i = 0; i < 2; i++)
-        FERRY_TRY(ferry_i_columns_cut(ctx, b->place[i ? second : first].x, keep, false,
-                                      &part[i], NULL));
-    FERRY_TRY(ferry_i_matrix_stack(ctx, 2, (const ferry_matrix *const *)part, &plain));
-    if (centred(o, b, keep)) {
-        FERRY_TRY(column_means(ctx, plain, &mean));
-        FERRY_TRY(take_off(ctx, plain, mean, &s->x));
-    } else {
-        s->x = ferry_i_matrix_ref(plain);
-    }
-    s->index = ferry_i_calloc(s->x->rows * k, sizeof *s->index);
-    s->w = ferry_i_calloc(s->x->rows * k, sizeof *s->w);
-    if (!s->index || !s->w) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(nearest(ctx, s->x, s->x, k, true, s->index, s->w));
-done:
-    ferry_i_matrix_free(part[0]);
-    ferry_i_matrix_free(part[1]);
-    ferry_i_matrix_free(plain);
-    FERRY_FREE(keep, mean);
-    return st;
+    to.near = find_nearest(s, x, x, w->o->neighbours, true);
+    return to;
 }
 
-/* Number of the first node of each place; begin[n_places] is the count. */
-static ferry_status number_nodes(ferry_ctx *ctx, const ttl_bridge *b, int64_t **begin)
+static walk walk_new(scope *s, const problem *p, const cotransfer_options *o)
 {
-    *begin = ferry_i_calloc(b->n_places + 1, sizeof **begin);
-    if (!*begin) return ferry_i_nomem(ctx);
-    for (int64_t i = 0; i < b->n_places; i++)
-        (*begin)[i + 1] = (*begin)[i] + b->place[i].n;
-    return FERRY_OK;
+    walk w = {o, p, NEW(s, int64_t, p->n + 1), p->n - 1, NEW(s, side, p->n)};
+
+    for (int i = 0; i < p->n; i++)
+        w.begin[i + 1] = w.begin[i] + p->d[i].n;
+    for (int i = 0; i < w.n_sides; i++) /* sources meet the first domain after them */
+        w.side[i] = side_new(s, &w, i, i < p->n_sources ? p->n_sources : i + 1);
+    return w;
+}
+
+static int64_t rows_of(const walk *w, const side *t)
+{
+    return w->p->d[t->first].n + w->p->d[t->second].n;
 }
 
 /* Row r of a side as a node. */
-static int64_t node_of(const side *s, const ttl_bridge *b, const int64_t *begin, int64_t r)
+static int64_t node_of(const walk *w, const side *t, int64_t r)
 {
-    const int64_t n = b->place[s->first].n;
+    const int64_t n = w->p->d[t->first].n;
 
-    return r < n ? begin[s->first] + r : begin[s->second] + r - n;
+    return r < n ? w->begin[t->first] + r : w->begin[t->second] + r - n;
 }
 
-/* to <- mu P f + (1 - mu) Q: every side adds its part, divided by the sides of a node's
- * place. */
-static void step(const cotransfer_options *o, const ttl_bridge *b, int64_t n_sides,
-                 const side *sides, const int64_t *begin, const ferry_block *q,
-                 const ferry_block *f, const double *share, ferry_block *to)
+/* to <- mu P f + (1 - mu) Q: every side adds its part, divided by the sides of a node's domain. */
+static void take_step(const walk *w, block q, block f, const double *share, block to)
 {
-    const int64_t k = o->neighbours, c = f->k;
+    const double mu = w->o->mu;
 
-    for (int64_t e = 0; e < to->rows * c; e++)
-        to->data[e] = (1 - o->mu) * q->data[e];
-    for (int64_t a = 0; a < n_sides; a++) {
-        const side *s = &sides[a];
-        for (int64_t r = 0; r < s->x->rows; r++) {
-            const int64_t node = node_of(s, b, begin, r);
-            double *row = FERRY_ROW(to, node);
-            for (int64_t e = r * k; e < (r + 1) * k && s->index[e] >= 0; e++) {
-                const double *from = FERRY_ROW(f, node_of(s, b, begin, s->index[e]));
-                for (int64_t y = 0; y < c; y++)
-                    row[y] += o->mu * share[node] * s->w[e] * from[y];
+    for (int64_t e = 0; e < to.n * to.k; e++)
+        to.at[e] = (1 - mu) * q.at[e];
+    for (int a = 0; a < w->n_sides; a++) {
+        const side *t = &w->side[a];
+        const int64_t k = t->near.k;
+        for (int64_t r = 0; r < rows_of(w, t); r++) {
+            const int64_t node = node_of(w, t, r);
+            for (int64_t e = r * k; e < (r + 1) * k && t->near.index[e] >= 0; e++) {
+                const double *from = ROW(f, node_of(w, t, t->near.index[e]));
+                for (int64_t y = 0; y < f.k; y++)
+                    ROW(to, node)[y] += mu * share[node] * t->near.w[e] * from[y];
             }
         }
     }
 }
 
-/* Columns of Q: the labelled nodes of sources and intermediates share 1 - beta, those of
- * the target beta (all of it where the other has none). */
-static void restarts(const cotransfer_options *o, const ttl_bridge *b, const int64_t *begin,
-                     ferry_block *q)
+/* Columns of Q: the labelled nodes of sources and intermediates share 1 - beta, those of the target beta (all of it
+ * where the other has none). */
+static block restarts(scope *s, const walk *w)
 {
-    for (int64_t y = 0; y < b->c; y++) {
+    const problem *p = w->p;
+    const block q = block_new(s, HERE(w->begin[p->n]), w->begin[p->n], p->classes);
+
+    for (int64_t y = 0; y < p->classes; y++) {
         double count[2] = {0, 0};
-        for (int64_t i = 0; i < b->n_places; i++)
-            for (int64_t r = 0; r < b->place[i].n; r++)
-                count[i == b->n_places - 1] += b->place[i].known[r] == y;
-        double beta = count[1] > 0 ? o->beta : 0;
+        for (int i = 0; i < p->n; i++)
+            for (int64_t r = 0; r < p->d[i].n; r++)
+                count[i == p->n - 1] += p->d[i].known[r] == y;
+        double beta = count[1] > 0 ? w->o->beta : 0;
         if (count[0] == 0) beta = 1;
-        for (int64_t i = 0; i < b->n_places; i++) {
-            const bool target = i == b->n_places - 1;
-            for (int64_t r = 0; r < b->place[i].n; r++)
-                if (b->place[i].known[r] == y) FERRY_ROW(q, begin[i] + r)
-            [y] = (target ? beta : 1 - beta) / count[target];
+        for (int i = 0; i < p->n; i++) {
+            const bool last = i == p->n - 1;
+            const double each = (last ? beta : 1 - beta) / count[last];
+            for (int64_t r = 0; r < p->d[i].n; r++)
+                if (p->d[i].known[r] == y) ROW(q, w->begin[i] + r)[y] = each;
         }
     }
+    return q;
 }
 
-static ferry_status walk(ferry_ctx *ctx, const cotransfer_options *o, const ttl_bridge *b,
-                         int64_t n_sides, const side *sides, const int64_t *begin,
-                         ferry_block *f, ferry_fit_info *rep)
+/* F of all nodes. */
+static block run_walk(scope *s, const walk *w)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t n = begin[b->n_places];
-    ferry_block *q = NULL, *to = NULL;
-    double *share = ferry_i_calloc(n, sizeof *share);
-    bool finish = false;
+    const block q = restarts(s, w), f = block_like(s, q), to = block_like(s, q);
+    const int64_t most = w->o->iterations;
+    double *share = NEW(s, double, q.n);
+    ferry_stop stop = FERRY_STOP_MAX_ITER;
+    int64_t t = 0;
 
-    if (!share) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t a = 0; a < n_sides; a++)
-        for (int64_t r = 0; r < sides[a].x->rows; r++)
-            share[node_of(&sides[a], b, begin, r)]++;
-    for (int64_t i = 0; i < n; i++)
+    for (int a = 0; a < w->n_sides; a++)
+        for (int64_t r = 0; r < rows_of(w, &w->side[a]); r++)
+            share[node_of(w, &w->side[a], r)]++;
+    for (int64_t i = 0; i < q.n; i++)
         share[i] = share[i] > 0 ? 1 / share[i] : 0;
-    FERRY_TRY(ferry_i_block_new(ctx, n, b->c, &q));
-    FERRY_TRY(ferry_i_block_new(ctx, n, b->c, &to));
-    restarts(o, b, begin, q);
-    ferry_i_block_copy(q, f);
-    rep->stop = FERRY_STOP_MAX_ITER;
-    for (rep->iters = 0; rep->iters < o->iterations; rep->iters++) {
-        double most = 0, largest = 0;
-        step(o, b, n_sides, sides, begin, q, f, share, to);
-        for (int64_t e = 0; e < n * b->c; e++) {
-            most = fmax(most, fabs(to->data[e] - f->data[e]));
-            largest = fmax(largest, fabs(to->data[e]));
-        }
-        ferry_i_block_copy(to, f);
-        FERRY_TRY(ferry_i_progress(ctx, "cotransfer", rep->iters + 1, o->iterations, NAN,
-                                   &finish));
-        if (most <= o->tol * largest) rep->stop = FERRY_STOP_TOL;
-        if (finish) rep->stop = FERRY_STOP_FINISH;
-        if (rep->stop != FERRY_STOP_MAX_ITER) break;
+    copy(q, f);
+    while (t < most && stop == FERRY_STOP_MAX_ITER) {
+        double largest = 0;
+        take_step(w, q, f, share, to);
+        const double moved = largest_change(s, to, f);
+        for (int64_t e = 0; e < to.n * to.k; e++)
+            largest = fmax(largest, fabs(to.at[e]));
+        copy(to, f);
+        const bool finish = progress(s, "cotransfer", ++t, most, NAN);
+        if (moved <= w->o->tol * largest) stop = FERRY_STOP_TOL;
+        if (finish) stop = FERRY_STOP_FINISH;
     }
-done:
-    FERRY_FREE(q, to, share);
-    return st;
+    report_fit(s, t, NAN, stop);
+    return f;
 }
 
 /* What the classes are to be multiplied with. */
-static void class_mass(const cotransfer_options *o, const ttl_bridge *b,
-                       const int64_t *begin, const ferry_block *f, double *factor)
+static double *class_mass(scope *s, const walk *w, block f)
 {
-    const ttl_place *t = ferry_i_bridge_target(b);
+    const problem *p = w->p;
+    const domain *t = target(p);
+    double *factor = NEW(s, double, p->classes);
 
-    for (int64_t y = 0; y < b->c; y++) {
-        double sum = 0, shares = 0;
+    for (int64_t y = 0; y < p->classes; y++) {
+        double all = 0, shares = 0;
         for (int64_t i = 0; i < t->n; i++)
-            sum += t->known[i] < 0 ? FERRY_ROW(f, begin[b->n_places - 1] + i)[y] : 0;
-        for (int64_t i = 0; i < b->n_sources; i++)
-            for (int64_t r = 0; r < b->place[i].n; r++)
-                shares += b->place[i].known[r] == y;
-        factor[y] = o->mass && sum > 0 ? shares / sum : 1;
+            all += t->known[i] < 0 ? ROW(f, w->begin[p->n - 1] + i)[y] : 0;
+        for (int i = 0; i < p->n_sources; i++)
+            for (int64_t r = 0; r < p->d[i].n; r++)
+                shares += p->d[i].known[r] == y;
+        factor[y] = w->o->mass && all > 0 ? shares / all : 1;
     }
+    return factor;
 }
 
 /* ---- the model ---- */
 
-/* The nodes of the last intermediate domain (or the sources) and of the target. */
-static ferry_status keep_nodes(ferry_ctx *ctx, const cotransfer_options *o,
-                               const ttl_bridge *b, const int64_t *begin,
-                               const ferry_block *f, state *s)
+/* The nodes of the last intermediate domain (or source) and of the target. */
+static void cotransfer_fit(scope *s, scope *keep, const problem *p, const void *options,
+                           void *state)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t last = b->n_places - 1, before = last - 1;
-    const int64_t width = ferry_i_prepared_width(b->prepared);
-    ferry_matrix *part[2] = {NULL, NULL}, *all = NULL;
-    uint8_t *keep = NULL;
-    double *factor = ferry_i_calloc(b->c, sizeof *factor);
-    int64_t n = 0;
+    const walk w = walk_new(s, p, options);
+    const int last = p->n - 1, before = last - 1;
+    const block f = run_walk(s, &w);
+    const double *factor = class_mass(s, &w, f);
+    const uint8_t *both = columns_of_both(s, p->d[before].x, p->d[last].x, NULL);
+    const matrix parts[] = {target_columns(s, p, p->d[before].x, -1, NULL, NULL),
+                            target_columns(s, p, p->d[last].x, -1, NULL, NULL)};
+    cotransfer_state *m = state;
 
-    if (!factor) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(common(ctx, b, before, last, &keep));
-    s->centre = centred(o, b, keep);
-    FERRY_NEW(ctx, s->keep, width);
-    for (int64_t j = 0; j < width; j++)
-        s->keep[j] = keep[ferry_i_prepared_column(b->prepared, j)];
-    for (int i = 0; i < 2; i++)
-        FERRY_TRY(ferry_i_bridge_on_target(ctx, b, b->place[i ? last : before].x, NULL, 0,
-                                           NULL, &part[i]));
-    FERRY_TRY(ferry_i_matrix_stack(ctx, 2, (const ferry_matrix *const *)part, &all));
-    FERRY_TRY(ferry_i_columns_cut(ctx, all, s->keep, false, &s->x, NULL));
-    FERRY_TRY(column_means(ctx, s->x, &s->mean));
-    FERRY_TRY(ferry_i_block_new(ctx, s->x->rows, b->c, &s->f));
-    class_mass(o, b, begin, f, factor);
-    for (int64_t i = before; i <= last; i++)
-        for (int64_t r = 0; r < b->place[i].n; r++, n++)
-            for (int64_t y = 0; y < b->c; y++)
-                FERRY_ROW(s->f, n)[y] = FERRY_ROW(f, begin[i] + r)[y] * factor[y];
-done:
-    ferry_i_matrix_free(part[0]);
-    ferry_i_matrix_free(part[1]);
-    ferry_i_matrix_free(all);
-    FERRY_FREE(keep, factor);
-    return st;
+    m->k = w.o->neighbours;
+    m->centre = centred(w.o, p, both);
+    m->width = p->width;
+    m->keep = NEW(keep, uint8_t, p->width);
+    for (int64_t j = 0; j < p->width; j++)
+        m->keep[j] = both[p->target_column[j]];
+    m->x = take_columns(keep, stack(s, 2, parts), m->keep, false);
+    m->nodes = m->x.n;
+    m->cols = m->x.cols;
+    m->mean = column_means(keep, m->x);
+    m->f = block_new(keep, HERE(m->nodes), m->nodes, p->classes);
+    for (int64_t n = 0; n < m->nodes; n++)
+        for (int64_t y = 0; y < p->classes; y++)
+            ROW(m->f, n)[y] = ROW(f, w.begin[before] + n)[y] * factor[y];
 }
 
-static ferry_status cotransfer_fit(ferry_ctx *ctx, const ferry_task *task,
-                                   const void *options, void **out, ferry_fit_info *rep)
+static int64_t column_of(ferry_row r, int64_t e)
 {
-    ferry_status st = FERRY_OK;
-    const cotransfer_options *o = options;
-    state *s = ferry_i_calloc(1, sizeof *s);
-    ttl_bridge *b = NULL;
-    side *sides = NULL;
-    int64_t *begin = NULL, n = 0;
-    ferry_block *f = NULL;
+    if (e >= r.n) return INT64_MAX;
+    return r.index ? r.index[e] : e;
+}
 
-    *out = NULL;
-    if (!s) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_bridge_new(ctx, "cotransfer", task,
-                                 (ttl_reading){.scale = o->scale,
-                                               .leaks = o->leaks,
-                                               .bridge_labels = o->bridge_labels},
-                                 &b));
-    sides = ferry_i_calloc(b->n_places, sizeof *sides);
-    if (!sides) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(number_nodes(ctx, b, &begin));
-    for (int64_t i = 0; i + 1 < b->n_places; i++) /* sources meet the first place after */
-        FERRY_TRY(
-            side_new(ctx, o, b, i, i < b->n_sources ? b->n_sources : i + 1, &sides[n++]));
-    FERRY_TRY(ferry_i_block_new(ctx, begin[b->n_places], b->c, &f));
-    FERRY_TRY(walk(ctx, o, b, n, sides, begin, f, rep));
-    s->c = b->c;
-    s->k = o->neighbours;
-    FERRY_TRY(keep_nodes(ctx, o, b, begin, f, s));
-    s->prepared = ferry_i_bridge_release(b);
-    FERRY_MOVE(*out, s);
-done:
-    for (int64_t i = 0; i < n; i++)
-        side_clear(&sides[i]);
-    FERRY_FREE(sides, begin, f);
-    ferry_i_bridge_free(b);
-    cotransfer_free(s);
-    return st;
+static bool same_row(ferry_row a, ferry_row b)
+{
+    for (int64_t i = 0, j = 0; i < a.n || j < b.n;) {
+        const int64_t in_a = column_of(a, i), in_b = column_of(b, j);
+        const double x = in_a <= in_b ? a.value[i++] : 0,
+                     y = in_b <= in_a ? b.value[j++] : 0;
+        if (!(fabs(x - y) < 1e-12)) return false;
+    }
+    return true;
 }
 
 /* The mean of the nearest nodes; of a node itself where one is the same. */
-static void vote(const state *s, const int64_t *index, const double *w, double *score)
+static void cotransfer_scores(scope *s, const void *state, const domain *d, block out)
 {
-    for (int64_t y = 0; y < s->c; y++)
-        score[y] = 0;
-    for (int64_t e = 0; e < s->k && index[e] >= 0; e++)
-        for (int64_t y = 0; y < s->c; y++)
-            score[y] += w[e] * FERRY_ROW(s->f, index[e])[y];
-}
+    const cotransfer_state *m = state;
+    const double *mean = m->centre ? m->mean : NULL;
+    const matrix x = take_columns(s, d->x, m->keep, false);
+    const nearest near =
+        find_nearest(s, take_off(s, m->x, mean), take_off(s, x, mean), m->k, false);
 
-static ferry_status cotransfer_predict(ferry_ctx *ctx, const void *model,
-                                       const ferry_domain *d, ferry_prediction *p)
-{
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-    ferry_matrix *x = NULL, *cut = NULL, *q = NULL, *nodes = NULL;
-    ferry_block scores = {p->n, p->k, p->score};
-    int64_t *index = NULL;
-    double *w = NULL;
-
-    FERRY_NEED(ctx, p->k == s->c, FERRY_EDATA, "the model has %lld classes, not %lld",
-               (long long)s->c, (long long)p->k);
-    FERRY_TRY(ferry_i_bridge_rows(ctx, s->prepared, d, &x));
-    FERRY_TRY(ferry_i_columns_cut(ctx, x, s->keep, false, &cut, NULL));
-    if (s->centre) {
-        FERRY_TRY(take_off(ctx, cut, s->mean, &q));
-        FERRY_TRY(take_off(ctx, s->x, s->mean, &nodes));
-    } else {
-        q = ferry_i_matrix_ref(cut);
-        nodes = ferry_i_matrix_ref(s->x);
-    }
-    index = ferry_i_calloc(p->n * s->k, sizeof *index);
-    w = ferry_i_calloc(p->n * s->k, sizeof *w);
-    if (!index || !w) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(nearest(ctx, nodes, q, s->k, false, index, w));
-    for (int64_t i = 0; i < p->n; i++) {
-        const int64_t self = index[i * s->k];
-        bool same = self >= 0;
-        if (same) {
-            const int64_t a = cut->start[i], n = cut->start[i + 1] - a,
-                          e = s->x->start[self];
-            same = s->x->start[self + 1] - e == n;
-            for (int64_t j = 0; same && j < n; j++)
-                same = cut->index[a + j] == s->x->index[e + j] &&
-                       fabs(cut->value[a + j] - s->x->value[e + j]) < 1e-12;
+    for (int64_t i = 0; i < x.n; i++) {
+        const int64_t *index = near.index + i * m->k;
+        const double *w = near.w + i * m->k;
+        if (index[0] >= 0 && same_row(row_at(x, i), row_at(m->x, index[0]))) {
+            memcpy(ROW(out, i), ROW(m->f, index[0]), (size_t)out.k * sizeof(double));
+            continue;
         }
-        if (same)
-            memcpy(FERRY_ROW(&scores, i), FERRY_ROW(s->f, self),
-                   (size_t)s->c * sizeof(double));
-        else
-            vote(s, index + i * s->k, w + i * s->k, FERRY_ROW(&scores, i));
+        for (int64_t e = 0; e < m->k && index[e] >= 0; e++)
+            for (int64_t y = 0; y < out.k; y++)
+                ROW(out, i)[y] += w[e] * ROW(m->f, index[e])[y];
     }
-    ferry_i_winners(&scores, p->cls, NULL);
-done:
-    ferry_i_matrix_free(x);
-    ferry_i_matrix_free(cut);
-    ferry_i_matrix_free(q);
-    ferry_i_matrix_free(nodes);
-    FERRY_FREE(index, w);
-    return st;
 }
 
-static void cotransfer_file(ferry_io *io, void *model)
-{
-    state *s = model;
-    int64_t facts[] = {s->k, s->centre}, kept = 0;
-
-    ferry_i_bridge_file(io, &s->prepared);
-    ferry_i_io_ints(io, "walk", 2, facts);
-    FERRY_IO_NEED(io, facts[0] >= 1 && facts[0] <= 10000, "tensor walk: %lld neighbours",
-                  (long long)facts[0]);
-    ferry_i_io_matrix(io, "nodes", &s->x);
-    FERRY_IO_NEED(io, !s->x->dense && s->x->rows > 0,
-                  "tensor nodes is no sparse matrix with rows");
-    if (io->st != FERRY_OK) return;
-    const int64_t cols = ferry_i_prepared_width(s->prepared);
-    ferry_i_io_flags(io, "keep", cols, &s->keep);
-    for (int64_t j = 0; j < cols && ferry_i_io_loading(io); j++)
-        kept += s->keep[j];
-    FERRY_IO_NEED(io, kept == s->x->cols, "tensor nodes has %lld columns, keep %lld",
-                  (long long)s->x->cols, (long long)kept);
-    ferry_i_io_reals(io, "mean", 1, s->x->cols, &s->mean);
-    ferry_i_io_block(io, "scores", s->x->rows, -1, &s->f);
-    if (!ferry_i_io_loading(io)) return;
-    s->k = facts[0];
-    s->centre = facts[1] != 0;
-    s->c = s->f->k;
-}
-
-const ferry_method ferry_i_method_cotransfer = {
+const method method_cotransfer = {
     .name = "cotransfer",
     .summary = "random walks with restart over the graph of all instances of the bridge",
     .reference =
         "Ng, Wu, Ye, Co-Transfer Learning Using Coupled Markov Chains with Restart, "
         "IEEE Intelligent Systems 2014",
     .kind = FERRY_KIND_TRANSFER,
+    .family = FERRY_FAMILY_PATH,
     .goals = FERRY_CLASSIFY,
     .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW | FERRY_NEED_PATH,
-    FERRY_OPTIONS(cotransfer_opts, cotransfer_options),
+    .wants = {.as = CHAIN, .domains = WANT_SOURCES | WANT_BRIDGES | WANT_TARGET},
+    METHOD_OPTIONS(cotransfer_opts, cotransfer_options),
+    .state = &cotransfer_table,
+    .whole = true,
     .fit = cotransfer_fit,
-    .predict = cotransfer_predict,
-    FERRY_STATE(state, cotransfer_file, cotransfer_free),
+    .scores = cotransfer_scores,
 };

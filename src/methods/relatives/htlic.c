@@ -1,29 +1,29 @@
-/* htlic: better features for the target from unlabelled pairs (Zhu, Chen, Lu, Pan, Xue, Yu
- * and Yang, Heterogeneous Transfer Learning for Image Classification, AAAI 2011; rebuilt
- * from the paper, not from its code).
+/* htlic: better features for the target from unlabelled pairs (Zhu, Chen, Lu, Pan, Xue, Yu and Yang, Heterogeneous
+ * Transfer Learning for Image Classification, AAAI 2011; rebuilt from the paper, not from its code).
  *
- * The bridge's instances have features that the target has (P, pictures) and features that
- * the source has (Q, tags). G = P'Q says which go together. G and the source's documents D
- * are factorised together, all factors >= 0,
+ * The bridge's instances have features that the target has (P, pictures) and features that the source has (Q, tags).
+ * G = P'Q says which go together. G and the source's documents D are factorised together, all factors >= 0,
  *
  *   min |G - U V'|^2 / |G|^2 + lambda |D - W V'|^2 / |D|^2
  *
- * by multiplicative updates. Row j of U describes the target's feature j in g latent ones,
- * so that x becomes x U. The latent features, with mean 0 and deviation 1 over the target,
- * stand beside the target's own for a support vector machine on the labelled instances of
- * the target. Labels of the source are not used. G is formed where it has at most four
- * million entries, else P'(Q V) and Q'(P U) stand in for it. */
+ * by multiplicative updates. Row j of U describes the target's feature j in g latent ones, so that x becomes x U. The
+ * latent features, with mean 0 and deviation 1 over the target, stand beside the target's own for a support vector
+ * machine on the labelled instances of the target. Labels of the source are not used. G is formed where it has at most
+ * four million entries, else P'(Q V) and Q'(P U) stand in for it. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "methods/shared/linear_state.h"
+#include "learn/chain.h"
+#include "learn/factor_model.h"
+#include "learn/linear.h"
+#include "prepare/problem.h"
 
 enum { MOST_G = 4000000 };
 
 typedef struct htlic_options {
     int64_t latent, iterations;
-    int beside, scale, leaks;
+    int beside;
     double lambda, C;
 } htlic_options;
 
@@ -34,383 +34,310 @@ static const ferry_opt htlic_opts[] = {
     FERRY_OPT_YES_NO(htlic_options, beside, "yes",
                      "keep the target's own features beside the latent ones"),
     FERRY_OPT(htlic_options, REAL, C, 1, 1e-9, 1e9, "cost of errors of the classifier"),
-    FERRY_OPT_SCALE(htlic_options),
-    TTL_OPT_LEAKS(htlic_options),
 };
 
-/* The factorisation at work. */
+/* ---- the factorisation ---- */
+
+typedef struct factor { /* one of U, V, W with what its update divides */
+    block at, above, below;
+} factor;
+
 typedef struct cmf {
-    ferry_matrix *p, *q, *d; /* n x dt, n x ds, m x ds */
-    ferry_matrix *g;         /* dt x ds, or NULL: too large */
-    ferry_block *u, *v, *w;  /* dt x g, ds x g, m x g */
-    ferry_block *above_u, *below_u, *above_v, *below_v, *above_w, *below_w, *n;
-    ferry_small *gram, *gram2;
-    double g2, d2; /* |G|^2, |D|^2 */
+    matrix p, q, d; /* n x dt, n x ds, m x ds */
+    matrix g;       /* dt x ds; m NULL: too large */
+    factor u, v, w; /* dt x g, ds x g, m x g */
+    double g2, d2;  /* |G|^2, |D|^2 */
 } cmf;
 
-static void cmf_clear(cmf *f)
-{
-    ferry_block **const blocks[] = {&f->u,       &f->v,       &f->w,       &f->above_u,
-                                    &f->below_u, &f->above_v, &f->below_v, &f->above_w,
-                                    &f->below_w, &f->n};
-
-    for (int64_t i = 0; i < FERRY_COUNT(blocks); i++)
-        ferry_i_free(*blocks[i]);
-    ferry_i_matrix_free(f->p);
-    ferry_i_matrix_free(f->q);
-    ferry_i_matrix_free(f->d);
-    ferry_i_matrix_free(f->g);
-    FERRY_FREE(f->gram, f->gram2);
-}
-
 /* G, if it is small, and |G|^2 = <P P', Q Q'>. */
-static ferry_status make_g(ferry_ctx *ctx, cmf *f)
+static void make_g(scope *s, cmf *f)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t dt = f->p->cols, ds = f->q->cols;
-    ferry_small *a = NULL, *b = NULL;
+    const int64_t dt = f->p.cols, ds = f->q.cols;
 
     if (dt * ds <= MOST_G) {
-        FERRY_TRY(ferry_i_matrix_dense(ctx, dt, ds, &f->g));
-        for (int64_t i = 0; i < f->p->rows; i++)
-            for (int64_t e = f->p->start[i]; e < f->p->start[i + 1]; e++)
-                for (int64_t h = f->q->start[i]; h < f->q->start[i + 1]; h++)
-                    f->g->dense[f->p->index[e] * ds + f->q->index[h]] +=
-                        f->p->value[e] * f->q->value[h];
-        f->g2 = ferry_i_matrix_norm2(f->g);
-        goto done;
+        f->g = matrix_dense(s, HERE(dt), dt, ds);
+        for (int64_t i = 0; i < f->p.n; i++) {
+            const ferry_row p = row_at(f->p, i), q = row_at(f->q, i);
+            for (int64_t e = 0; e < p.n; e++)
+                row_add(q, p.value[e], f->g.m->dense + (p.index ? p.index[e] : e) * ds);
+        }
+        f->g2 = norm2(s, f->g);
+        return;
     }
-    FERRY_TRY(ferry_i_small_new(ctx, f->p->rows, f->p->rows, &a));
-    FERRY_TRY(ferry_i_small_new(ctx, f->p->rows, f->p->rows, &b));
-    ferry_e(ctx)->xxt(ctx, f->p, a);
-    ferry_e(ctx)->xxt(ctx, f->q, b);
-    for (int64_t e = 0; e < f->p->rows * f->p->rows; e++)
-        f->g2 += a->data[e] * b->data[e];
-done:
-    FERRY_FREE(a, b);
-    return st;
+    const small a = outer(s, f->p, NULL), b = outer(s, f->q, NULL);
+    for (int64_t e = 0; e < a.rows * a.cols; e++)
+        f->g2 += a.at[e] * b.at[e];
+    scope_drop(s, a.at);
+    scope_drop(s, b.at);
 }
 
-/* to <- G V. */
-static ferry_status g_times(ferry_ctx *ctx, cmf *f, const ferry_block *v, ferry_block *to)
+/* to <- G V, G'U. */
+static void g_times(scope *s, const cmf *f, block v, block to)
 {
-    if (f->g) {
-        ferry_e(ctx)->mul(ctx, 1, f->g, v, 0, to);
-        return FERRY_OK;
+    if (f->g.m) {
+        mul(s, f->g, v, to);
+        return;
     }
-    ferry_e(ctx)->mul(ctx, 1, f->q, v, 0, f->n);
-    return ferry_e(ctx)->tmul(ctx, 1, f->p, f->n, 0, to);
+    const block n = block_new(s, f->q.rows, f->q.n, v.k);
+    mul(s, f->q, v, n);
+    tmul(s, f->p, n, to);
+    scope_drop(s, n.at);
 }
 
-/* to <- alpha G'U. */
-static ferry_status gt_times(ferry_ctx *ctx, cmf *f, double alpha, const ferry_block *u,
-                             ferry_block *to)
+static void gt_times(scope *s, const cmf *f, block u, block to)
 {
-    if (f->g) return ferry_e(ctx)->tmul(ctx, alpha, f->g, u, 0, to);
-    ferry_e(ctx)->mul(ctx, 1, f->p, u, 0, f->n);
-    return ferry_e(ctx)->tmul(ctx, alpha, f->q, f->n, 0, to);
+    if (f->g.m) {
+        tmul(s, f->g, u, to);
+        return;
+    }
+    const block n = block_new(s, f->p.rows, f->p.n, u.k);
+    mul(s, f->p, u, n);
+    tmul(s, f->q, n, to);
+    scope_drop(s, n.at);
 }
 
-static ferry_status cmf_new(ferry_ctx *ctx, int64_t g, cmf *f)
+/* Uniform in [0.1, 1) by the keys of rows. */
+static factor factor_new(scope *s, int64_t n, int64_t k, const uint64_t *key,
+                         ferry_rng *rng)
 {
-    const int64_t dt = f->p->cols, ds = f->q->cols, m = f->d->rows;
-    ferry_rng rng;
+    const factor f = {block_new(s, HERE(n), n, k), block_new(s, HERE(n), n, k),
+                      block_new(s, HERE(n), n, k)};
 
-    FERRY_PASS(ferry_i_matrix_index(ctx, f->p));
-    FERRY_PASS(ferry_i_matrix_index(ctx, f->q));
-    FERRY_PASS(ferry_i_matrix_index(ctx, f->d));
-    FERRY_PASS(ferry_i_block_new(ctx, dt, g, &f->u));
-    FERRY_PASS(ferry_i_block_new(ctx, dt, g, &f->above_u));
-    FERRY_PASS(ferry_i_block_new(ctx, dt, g, &f->below_u));
-    FERRY_PASS(ferry_i_block_new(ctx, ds, g, &f->v));
-    FERRY_PASS(ferry_i_block_new(ctx, ds, g, &f->above_v));
-    FERRY_PASS(ferry_i_block_new(ctx, ds, g, &f->below_v));
-    FERRY_PASS(ferry_i_block_new(ctx, m, g, &f->w));
-    FERRY_PASS(ferry_i_block_new(ctx, m, g, &f->above_w));
-    FERRY_PASS(ferry_i_block_new(ctx, m, g, &f->below_w));
-    FERRY_PASS(ferry_i_block_new(ctx, f->p->rows, g, &f->n));
-    FERRY_PASS(ferry_i_small_new(ctx, g, g, &f->gram));
-    FERRY_PASS(ferry_i_small_new(ctx, g, g, &f->gram2));
-    FERRY_PASS(make_g(ctx, f));
-    f->d2 = ferry_i_matrix_norm2(f->d);
-    ferry_i_rng_for(ctx, &rng, "htlic");
-    ferry_i_fill_uniform(f->u, &rng, 0.1, 1);
-    ferry_i_fill_uniform(f->v, &rng, 0.1, 1);
-    ferry_i_fill_uniform(f->w, &rng, 0.1, 1);
-    return FERRY_OK;
+    fill_by_key(rng, key, 0.1, 1, f.at);
+    return f;
+}
+
+/* F <- F o above / (F gram). */
+static void update(scope *s, const factor *f, small gram)
+{
+    ferry_block at = block_ref(f->at);
+    const ferry_block above = block_ref(f->above), below = block_ref(f->below);
+
+    bmul(s, f->at, gram, f->below);
+    ferry_e(scope_ctx(s))->mulup(scope_ctx(s), &at, &above, &below, 1, 1e-16, 1e-100);
 }
 
 /* U <- U o (G V) / (U V'V), W likewise with D, then
  * V <- V o (a G'U + b D'W) / (V (a U'U + b W'W)),  a = 1/|G|^2, b = lambda/|D|^2. */
-static ferry_status cmf_step(ferry_ctx *ctx, cmf *f, double lambda)
+static void step(scope *s, const cmf *f, double lambda)
 {
-    const ferry_engine *e = ferry_e(ctx);
+    const int64_t mark = scope_mark(s), k = f->u.at.k;
     const double a = 1 / fmax(f->g2, DBL_MIN), b = lambda / fmax(f->d2, DBL_MIN);
+    const small vv = small_new(s, k, k), uu = small_new(s, k, k), ww = small_new(s, k, k);
+    const block dw = block_like(s, f->v.at);
 
-    e->gram(ctx, f->v, f->v, f->gram);
-    FERRY_PASS(g_times(ctx, f, f->v, f->above_u));
-    e->bmul(ctx, 1, f->u, f->gram, false, 0, f->below_u);
-    e->mulup(ctx, f->u, f->above_u, f->below_u, 1, 1e-16, 1e-100);
-    e->mul(ctx, 1, f->d, f->v, 0, f->above_w);
-    e->bmul(ctx, 1, f->w, f->gram, false, 0, f->below_w);
-    e->mulup(ctx, f->w, f->above_w, f->below_w, 1, 1e-16, 1e-100);
+    gram(s, f->v.at, f->v.at, vv);
+    g_times(s, f, f->v.at, f->u.above);
+    update(s, &f->u, vv);
+    mul(s, f->d, f->v.at, f->w.above);
+    update(s, &f->w, vv);
 
-    e->gram(ctx, f->u, f->u, f->gram);
-    e->gram(ctx, f->w, f->w, f->gram2);
-    for (int64_t i = 0; i < f->gram->rows * f->gram->cols; i++)
-        f->gram->data[i] = a * f->gram->data[i] + b * f->gram2->data[i];
-    FERRY_PASS(gt_times(ctx, f, a, f->u, f->above_v));
-    FERRY_PASS(e->tmul(ctx, b, f->d, f->w, 1, f->above_v));
-    e->bmul(ctx, 1, f->v, f->gram, false, 0, f->below_v);
-    e->mulup(ctx, f->v, f->above_v, f->below_v, 1, 1e-16, 1e-100);
-    return FERRY_OK;
+    gram(s, f->u.at, f->u.at, uu);
+    gram(s, f->w.at, f->w.at, ww);
+    for (int64_t e = 0; e < k * k; e++)
+        uu.at[e] = a * uu.at[e] + b * ww.at[e];
+    gt_times(s, f, f->u.at, f->v.above);
+    tmul(s, f->d, f->w.at, dw);
+    axpby(s, b, dw, a, f->v.above);
+    update(s, &f->v, uu);
+    scope_release(s, mark);
+}
+
+static double small_dot(small a, small b)
+{
+    double all = 0;
+
+    for (int64_t e = 0; e < a.rows * a.cols; e++)
+        all += a.at[e] * b.at[e];
+    return all;
 }
 
 /* The two terms of the objective, weighted. */
-static ferry_status cmf_objective(ferry_ctx *ctx, cmf *f, double lambda, double *out)
+static double objective(scope *s, const cmf *f, double lambda)
 {
-    const ferry_engine *e = ferry_e(ctx);
-    double gu = 0, dw = 0, uv = 0, wv = 0;
+    const int64_t mark = scope_mark(s), k = f->u.at.k;
+    const small vv = small_new(s, k, k), other = small_new(s, k, k);
 
-    FERRY_PASS(g_times(ctx, f, f->v, f->above_u));
-    gu = e->dot(ctx, f->above_u, f->u);
-    e->mul(ctx, 1, f->d, f->v, 0, f->above_w);
-    dw = e->dot(ctx, f->above_w, f->w);
-    e->gram(ctx, f->v, f->v, f->gram);
-    e->gram(ctx, f->u, f->u, f->gram2);
-    for (int64_t i = 0; i < f->gram->rows * f->gram->cols; i++)
-        uv += f->gram->data[i] * f->gram2->data[i];
-    e->gram(ctx, f->w, f->w, f->gram2);
-    for (int64_t i = 0; i < f->gram->rows * f->gram->cols; i++)
-        wv += f->gram->data[i] * f->gram2->data[i];
-    *out = (f->g2 - 2 * gu + uv) / fmax(f->g2, DBL_MIN) +
-           lambda * (f->d2 - 2 * dw + wv) / fmax(f->d2, DBL_MIN);
-    return FERRY_OK;
+    gram(s, f->v.at, f->v.at, vv);
+    g_times(s, f, f->v.at, f->u.above);
+    gram(s, f->u.at, f->u.at, other);
+    const double of_g = f->g2 - 2 * inner(s, f->u.above, f->u.at) + small_dot(vv, other);
+    mul(s, f->d, f->v.at, f->w.above);
+    gram(s, f->w.at, f->w.at, other);
+    const double of_d = f->d2 - 2 * inner(s, f->w.above, f->w.at) + small_dot(vv, other);
+    scope_release(s, mark);
+    return of_g / fmax(f->g2, DBL_MIN) + lambda * of_d / fmax(f->d2, DBL_MIN);
 }
 
-/* ---- the data ---- */
-
-/* Columns that two places use: both[j]. */
-static ferry_status both_use(ferry_ctx *ctx, const ttl_bridge *b, int64_t i, int64_t j,
-                             uint8_t **both, int64_t *n)
+/* P, Q, D and the start; *pictures: the columns of P. */
+static cmf couple(scope *s, const problem *p, int64_t latent, uint8_t **pictures)
 {
-    ferry_status st = FERRY_OK;
-    uint8_t *other = NULL;
-
-    *n = 0;
-    FERRY_TRY(ferry_i_bridge_used(ctx, b, i, both));
-    FERRY_TRY(ferry_i_bridge_used(ctx, b, j, &other));
-    for (int64_t c = 0; c < b->cols; c++) {
-        (*both)[c] = (*both)[c] && other[c];
-        *n += (*both)[c];
-    }
-done:
-    ferry_i_free(other);
-    return st;
-}
-
-static ferry_status check_signs(ferry_ctx *ctx, const ferry_matrix *x)
-{
-    ferry_status st = FERRY_OK;
-
-    for (int64_t e = 0; e < x->nnz; e++)
-        FERRY_NEED(ctx, x->value[e] >= 0, FERRY_ENEEDS,
-                   "htlic factorises features that are not below 0; one is %g",
-                   x->value[e]);
-done:
-    return st;
-}
-
-static ferry_status factorise(ferry_ctx *ctx, const htlic_options *o, const ttl_bridge *b,
-                              cmf *f, int64_t **kept, ferry_fit_info *rep)
-{
-    ferry_status st = FERRY_OK;
-    const int64_t bridge = b->n_sources, last = b->n_places - 1;
-    uint8_t *pictures = NULL, *tags = NULL;
+    const int bridge = p->n_sources, last = p->n - 1;
+    ferry_rng *rng = scope_rng(s, "htlic");
     int64_t dt = 0, ds = 0;
-    bool finish = false;
+    cmf f = {.g2 = 0};
 
-    FERRY_TRY(both_use(ctx, b, bridge, last, &pictures, &dt));
-    FERRY_TRY(both_use(ctx, b, bridge, 0, &tags, &ds));
-    FERRY_NEED(
-        ctx, dt > 0 && ds > 0, FERRY_ENEEDS,
-        "htlic needs an intermediate domain ('%s') that shares features with the source "
-        "and with the target",
-        b->place[bridge].domain->name);
-    FERRY_TRY(ferry_i_columns_cut(ctx, b->place[bridge].x, pictures, false, &f->p, kept));
-    FERRY_TRY(ferry_i_columns_cut(ctx, b->place[bridge].x, tags, false, &f->q, NULL));
-    FERRY_TRY(ferry_i_columns_cut(ctx, b->place[0].x, tags, false, &f->d, NULL));
-    FERRY_TRY(check_signs(ctx, f->p));
-    FERRY_TRY(check_signs(ctx, f->q));
-    FERRY_TRY(check_signs(ctx, f->d));
-    FERRY_TRY(cmf_new(ctx, o->latent, f));
-    for (rep->iters = 0; rep->iters < o->iterations && !finish; rep->iters++) {
-        FERRY_TRY(cmf_step(ctx, f, o->lambda));
-        if (rep->iters % 10 != 9 && rep->iters + 1 < o->iterations) continue;
-        FERRY_TRY(cmf_objective(ctx, f, o->lambda, &rep->objective));
-        FERRY_TRY(ferry_i_progress(ctx, "htlic", rep->iters + 1, o->iterations,
-                                   rep->objective, &finish));
+    *pictures = columns_of_both(s, p->d[bridge].x, p->d[last].x, &dt);
+    const uint8_t *tags = columns_of_both(s, p->d[bridge].x, p->d[0].x, &ds);
+    if (dt == 0 || ds == 0)
+        scope_fail(
+            s, FERRY_ENEEDS,
+            "htlic needs an intermediate domain ('%s') that shares features with the "
+            "source and with the target",
+            p->d[bridge].name);
+    need_amounts(s, p, p->d[bridge].x, *pictures);
+    need_amounts(s, p, p->d[bridge].x, tags);
+    need_amounts(s, p, p->d[0].x, tags);
+    f.p = take_columns(s, p->d[bridge].x, *pictures, false);
+    f.q = take_columns(s, p->d[bridge].x, tags, false);
+    f.d = take_columns(s, p->d[0].x, tags, false);
+    index_columns(s, f.p);
+    index_columns(s, f.q);
+    index_columns(s, f.d);
+    make_g(s, &f);
+    f.d2 = norm2(s, f.d);
+    f.u = factor_new(s, dt, latent, keys_of(s, p, *pictures), rng);
+    f.v = factor_new(s, ds, latent, keys_of(s, p, tags), rng);
+    f.w = factor_new(s, f.d.n, latent, p->d[0].key, rng);
+    return f;
+}
+
+/* U on all columns: 0 where the factorisation had none. */
+static block factorise(scope *s, const problem *p, const htlic_options *o)
+{
+    const block wide = block_new(s, HERE(p->cols), p->cols, o->latent);
+    const int64_t mark = scope_mark(s);
+    uint8_t *pictures = NULL;
+    const cmf f = couple(s, p, o->latent, &pictures);
+    double now = NAN;
+    bool finish = false;
+    int64_t t = 0;
+
+    while (t < o->iterations && !finish) {
+        step(s, &f, o->lambda);
+        t++;
+        if (t % 10 != 0 && t < o->iterations) continue;
+        now = objective(s, &f, o->lambda);
+        finish = progress(s, "htlic", t, o->iterations, now);
     }
-    rep->stop = finish ? FERRY_STOP_FINISH : FERRY_STOP_MAX_ITER;
-done:
-    FERRY_FREE(pictures, tags);
-    return st;
+    report_fit(s, t, now, finish ? FERRY_STOP_FINISH : FERRY_STOP_MAX_ITER);
+    for (int64_t j = 0, row = 0; j < p->cols; j++)
+        if (pictures[j])
+            memcpy(ROW(wide, j), ROW(f.u.at, row++), (size_t)o->latent * sizeof(double));
+    scope_release(s, mark);
+    return wide;
 }
 
 /* ---- the classifier ---- */
 
-/* Latent features of all instances of the target, standardised in place: x <- (x - mean)
- * f. */
-static ferry_status latent_rows(ferry_ctx *ctx, const ferry_matrix *x, const cmf *f,
-                                const int64_t *kept, ferry_block **l, double *mean,
-                                double *factor)
+/* x U of the rows of the target, standardised: (x U - mean) scale. */
+static block latent_rows(scope *s, matrix x, block u, double *mean, double *scale)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t n = x->rows, g = f->u->k;
-    ferry_block *wide = NULL;
+    const block l = block_new(s, x.rows, x.n, u.k);
+    const double n = (double)x.n;
 
-    FERRY_TRY(ferry_i_block_new(ctx, x->cols, g, &wide));
-    for (int64_t j = 0; j < f->u->rows; j++)
-        memcpy(FERRY_ROW(wide, kept[j]), FERRY_ROW(f->u, j), (size_t)g * sizeof(double));
-    FERRY_TRY(ferry_i_block_new(ctx, n, g, l));
-    ferry_e(ctx)->mul(ctx, 1, x, wide, 0, *l);
-    for (int64_t k = 0; k < g; k++) {
-        double sum = 0, square = 0;
-        for (int64_t i = 0; i < n; i++)
-            sum += FERRY_ROW(*l, i)[k];
-        mean[k] = sum / (double)n;
-        for (int64_t i = 0; i < n; i++)
-            square += pow(FERRY_ROW(*l, i)[k] - mean[k], 2);
-        factor[k] = square > 0 ? 1 / sqrt(square / (double)n * (double)g) : 0;
-        for (int64_t i = 0; i < n; i++)
-            FERRY_ROW(*l, i)[k] = (FERRY_ROW(*l, i)[k] - mean[k]) * factor[k];
+    mul(s, x, u, l);
+    for (int64_t k = 0; k < u.k; k++) {
+        double all = 0, square = 0;
+        for (int64_t i = 0; i < l.n; i++)
+            all += ROW(l, i)[k];
+        mean[k] = all / n;
+        for (int64_t i = 0; i < l.n; i++)
+            square += pow(ROW(l, i)[k] - mean[k], 2);
+        scale[k] = square > 0 ? 1 / sqrt(square / n * (double)u.k) : 0;
+        for (int64_t i = 0; i < l.n; i++)
+            ROW(l, i)[k] = (ROW(l, i)[k] - mean[k]) * scale[k];
     }
-done:
-    ferry_i_free(wide);
-    return st;
+    return l;
 }
 
-/* The labelled rows of the target: latent features, own ones behind them if wanted. */
-static ferry_status lesson(ferry_ctx *ctx, const ttl_place *t, const ferry_block *l,
-                           bool beside, ferry_matrix **out, int32_t *y)
+/* The labelled rows: latent features, own ones behind them if wanted. */
+static examples training_rows(scope *s, const domain *t, block l, bool own)
 {
-    ferry_status st = FERRY_OK;
-    int64_t *rows = ferry_i_calloc(t->n, sizeof *rows), n = 0;
-    ferry_matrix *own = NULL, *latent = NULL;
+    examples e = labelled_rows(s, t);
+    const block some = block_new(s, e.x.rows, e.x.n, l.k);
+    int64_t n = 0;
 
-    if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; i < t->n; i++) {
-        if (t->known[i] < 0) continue;
-        y[n] = t->known[i];
-        rows[n++] = i;
-    }
-    FERRY_TRY(ferry_i_matrix_csr(ctx, n, l->k, n * l->k, &latent));
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = 0; k < l->k; k++) {
-            latent->index[i * l->k + k] = (int32_t)k;
-            latent->value[i * l->k + k] = FERRY_ROW(l, rows[i])[k];
-        }
-        latent->start[i + 1] = (i + 1) * l->k;
-    }
-    if (!beside) {
-        FERRY_MOVE(*out, latent);
-        goto done;
-    }
-    FERRY_TRY(ferry_i_matrix_take(ctx, t->x, n, rows, t->x->cols, NULL, &own));
-    const ferry_matrix *parts[] = {latent, own};
-    FERRY_TRY(ferry_i_matrix_join(ctx, 2, parts, out));
-done:
-    ferry_i_matrix_free(own);
-    ferry_i_matrix_free(latent);
-    ferry_i_free(rows);
-    return st;
+    for (int64_t i = 0; i < t->n; i++)
+        if (t->known[i] >= 0)
+            memcpy(ROW(some, n++), ROW(l, i), (size_t)l.k * sizeof(double));
+    const matrix latent = matrix_of(s, some);
+    const matrix parts[] = {e.x.m->dense ? latent : to_sparse(s, latent), e.x};
+    e.x = own ? beside(s, 2, parts) : latent;
+    return e;
 }
 
-/* Weights of the machine (c x (g [+ cols] + 1)) as weights on the target's features. */
-static ferry_status unfold(ferry_ctx *ctx, const ferry_linear *m, const cmf *f,
-                           const int64_t *kept, const double *mean, const double *factor,
-                           int64_t cols, ttl_carried *out)
+/* Weights on latent and own features as weights on features. */
+static classifier unfold(scope *s, const linear_model *m, block u, const double *mean,
+                         const double *scale, bool own)
 {
-    const int64_t g = f->u->k, wide = cols + 1, own = m->d - g;
+    const int64_t g = u.k;
+    classifier c = {.keep = NEW(s, uint8_t, u.n),
+                    .shared = u.n,
+                    .svm = true,
+                    .w = block_new(s, HERE(u.n), u.n, m->k),
+                    .b = NEW(s, double, m->k)};
 
-    out->w = ferry_i_calloc(m->k * wide, sizeof *out->w);
-    out->keep = ferry_i_calloc(cols, sizeof *out->keep);
-    if (!out->w || !out->keep) return ferry_i_nomem(ctx);
-    memset(out->keep, 1, (size_t)cols);
-    out->shared = cols;
+    memset(c.keep, 1, (size_t)u.n);
     for (int64_t k = 0; k < m->k; k++) {
-        const double *w = m->w + k * (m->d + 1);
-        double *to = out->w + k * wide;
-        for (int64_t j = 0; own > 0 && j < cols; j++)
-            to[j] = w[g + j];
-        for (int64_t j = 0; j < f->u->rows; j++)
-            for (int64_t q = 0; q < g; q++)
-                to[kept[j]] += FERRY_ROW(f->u, j)[q] * factor[q] * w[q];
-        to[cols] = m->seen[k] ? w[m->d] : -1e300;
+        c.b[k] = m->seen[k] ? m->b[k] : -1e300;
         for (int64_t q = 0; q < g; q++)
-            to[cols] -= mean[q] * factor[q] * w[q];
+            c.b[k] -= mean[q] * scale[q] * ROW(m->w, q)[k];
+        for (int64_t j = 0; j < u.n; j++) {
+            double *to = &ROW(c.w, j)[k];
+            *to = own ? ROW(m->w, g + j)[k] : 0;
+            for (int64_t q = 0; q < g; q++)
+                *to += ROW(u, j)[q] * scale[q] * ROW(m->w, q)[k];
+        }
     }
-    return FERRY_OK;
+    return c;
 }
 
-static ferry_status htlic_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                              void **out, ferry_fit_info *rep)
+/* ---- all of it ---- */
+
+static void htlic_fits(scope *s, const problem *shape, const void *options)
 {
-    ferry_status st = FERRY_OK;
-    const htlic_options *o = options;
-    const ferry_linear_options lo = {FERRY_LINEAR_SVM, o->C, 1e-3, 0, true, false};
-    ttl_bridge *b = NULL;
-    cmf f = {0};
-    ferry_block *l = NULL;
-    ferry_matrix *x = NULL;
-    ferry_linear *m = NULL;
-    ttl_carried carried = {0};
-    int64_t *kept = NULL;
-    int32_t *y = NULL;
-    double *mean = ferry_i_calloc(o->latent, sizeof *mean);
-    double *factor = ferry_i_calloc(o->latent, sizeof *factor);
+    const int bridges = shape->n - shape->n_sources - 1;
 
-    *out = NULL;
-    if (!mean || !factor) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(ferry_i_bridge_new(
-        ctx, "htlic", task,
-        (ttl_reading){.scale = o->scale, .leaks = o->leaks, .positive = FERRY_POSITIVE},
-        &b));
-    const ttl_place *t = ferry_i_bridge_target(b);
-    FERRY_NEED(ctx, b->n_places == b->n_sources + 2, FERRY_ENEEDS,
-               "htlic needs exactly one intermediate domain, not %lld",
-               (long long)(b->n_places - b->n_sources - 1));
-    FERRY_TRY(factorise(ctx, o, b, &f, &kept, rep));
-    FERRY_TRY(latent_rows(ctx, t->x, &f, kept, &l, mean, factor));
-    y = ferry_i_calloc(t->n, sizeof *y);
-    if (!y) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_TRY(lesson(ctx, t, l, o->beside, &x, y));
-    FERRY_TRY(ferry_i_linear_fit(ctx, &lo, x, b->c, y, NULL, &m));
-    carried = (ttl_carried){.c = b->c, .cols = b->cols, .svm = true};
-    FERRY_TRY(unfold(ctx, m, &f, kept, mean, factor, b->cols, &carried));
-    FERRY_TRY(ferry_i_ttl_linear_new(ctx, b, &carried, out));
-done:
-    cmf_clear(&f);
-    ferry_i_matrix_free(x);
-    ferry_i_linear_free(m);
-    ferry_i_carried_clear(&carried);
-    FERRY_FREE(l, kept, y, mean, factor);
-    ferry_i_bridge_free(b);
-    return st;
+    (void)options;
+    if (bridges != 1)
+        scope_fail(s, FERRY_ENEEDS, "htlic needs exactly one intermediate domain, not %d",
+                   bridges);
 }
 
-const ferry_method ferry_i_method_htlic = {
+static void htlic_fit(scope *s, scope *keep, const problem *p, const void *options,
+                      void *state)
+{
+    const htlic_options *o = options;
+    const linear_options how = {.loss = LOSS_HINGE, .C = o->C, .eps = 1e-3, .bias = true};
+    double *mean = NEW(s, double, o->latent), *scale = NEW(s, double, o->latent);
+    const block u = factorise(s, p, o);
+    const block l = latent_rows(s, target(p)->x, u, mean, scale);
+    const examples e = training_rows(s, target(p), l, o->beside);
+    const linear_model m = linear_fit(s, s, &how, &e);
+    const classifier c = unfold(s, &m, u, mean, scale, o->beside);
+
+    classifier_keep(keep, p, &c, state);
+}
+
+const method method_htlic = {
     .name = "htlic",
     .summary =
         "latent features of the target from a bridge's pairs, for an SVM on its labels",
     .reference = "Zhu, Chen, Lu, Pan, Xue, Yu, Yang, Heterogeneous Transfer Learning for "
                  "Image Classification, AAAI 2011",
     .kind = FERRY_KIND_TRANSFER,
+    .family = FERRY_FAMILY_PATH,
     .goals = FERRY_CLASSIFY,
     .needs = FERRY_NEED_SOURCE | FERRY_NEED_INTERMEDIATE | FERRY_NEED_TARGET_LABELS |
              FERRY_NEED_VIEW | FERRY_NEED_PATH,
-    FERRY_OPTIONS(htlic_opts, htlic_options),
+    .wants = {.as = CHAIN,
+              .domains = WANT_SOURCES | WANT_BRIDGES | WANT_TARGET,
+              .sign = AMOUNTS},
+    METHOD_OPTIONS(htlic_opts, htlic_options),
+    .state = &classifier_table,
+    .whole = true,
+    .fits = htlic_fits,
     .fit = htlic_fit,
-    .predict = ferry_i_ttl_linear_predict,
-    FERRY_STATE(ttl_linear, ferry_i_ttl_linear_file, ferry_i_ttl_linear_free),
+    .scores = classifier_answer,
 };

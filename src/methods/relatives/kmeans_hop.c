@@ -1,59 +1,69 @@
-/* kmeans-hop: a control for methods that cross a bridge. The target is grouped by k-means
- * without looking at anything else, one group per class, and all that comes over the bridge
- * is which group is which class: the naming that most of a chain of logistic regressions'
- * soft labels agree with. Where it does as well as a method, the classes are the clusters
- * of the target, and the bridge carries no more than their names. */
+/* kmeans-hop: a control for methods that go over a bridge. The target is grouped by k-means without looking at
+ * anything else, one group per class, and all that comes over the bridge is which group is which class: the naming that
+ * most of a chain of logistic regressions' soft labels agree with. Where it does as well as a method, the classes are
+ * the clusters of the target, and the bridge brings no more than their names. */
 #include <math.h>
 #include <string.h>
 
-#include "methods/shared/linear_state.h"
+#include "learn/chain.h"
+#include "learn/kmeans.h"
+#include "prepare/problem.h"
 
 enum { MOST_CLASSES = 16 };
 
-typedef struct kmeans_options {
+typedef struct kmeans_hop_options {
     int64_t restarts, iterations;
-    int scale, leaks, bridge_labels;
     double C;
-} kmeans_options;
+} kmeans_hop_options;
 
-static const ferry_opt kmeans_opts[] = {
-    FERRY_OPT(kmeans_options, INT, restarts, 10, 1, 10000,
+static const ferry_opt kmeans_hop_opts[] = {
+    FERRY_OPT(kmeans_hop_options, INT, restarts, 10, 1, 10000,
               "k-means++ starts; the tightest groups win"),
-    FERRY_OPT(kmeans_options, INT, iterations, 100, 1, 100000, "of each start, at most"),
-    TTL_OPT_COST(kmeans_options),
-    FERRY_OPT_SCALE(kmeans_options),
-    TTL_OPT_LEAKS(kmeans_options),
-    TTL_OPT_LABELS(kmeans_options),
+    FERRY_OPT(kmeans_hop_options, INT, iterations, 100, 1, 100000,
+              "of each start, at most"),
+    FERRY_OPT(kmeans_hop_options, REAL, C, 0, 0, 1e9,
+              "cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by "
+              "cross-validation on the labels that train it"),
 };
 
-typedef struct state {
-    int64_t c;
-    ferry_prepared *prepared;
-    double *centre; /* c x cols, in the order of the classes */
-} state;
+typedef struct kmeans_hop_state {
+    block centres; /* classes x width, in the order of the classes */
+} kmeans_hop_state;
+static const field kmeans_hop_fields[] = {
+    ARRAY(kmeans_hop_state, BLOCK, centres, .rows = CLASSES, .cols = WIDTH),
+};
+static const table kmeans_hop_table = TABLE(kmeans_hop_state, kmeans_hop_fields);
 
-static void kmeans_free(void *model)
+/* ---- groups ---- */
+
+/* group[i] of each row of the target; centres has room for one a row. k-means++ draws rows: they stand in the order of
+ * their keys, whatever file they came from. */
+static int32_t *find_groups(scope *s, const problem *p, const kmeans_hop_options *o,
+                            block centres)
 {
-    state *s = model;
+    const domain *t = target(p);
+    const kmeans_options how = {p->classes, o->restarts, o->iterations, "kmeans-hop"};
+    const int64_t *rows = rows_by_key(s, t->n, t->key);
+    int32_t *sorted = NEW(s, int32_t, t->n), *group = NEW(s, int32_t, t->n);
+    const matrix x = target_columns(s, p, t->x, t->n, rows, NULL);
+    const double inertia = kmeans(s, x, &how, scope_rng(s, "kmeans-hop"), sorted, &centres);
 
-    if (!s) return;
-    ferry_i_prepared_free(s->prepared);
-    FERRY_FREE(s->centre, s);
+    for (int64_t i = 0; i < t->n; i++)
+        group[rows[i]] = sorted[i];
+    report_fit(s, 0, inertia, FERRY_STOP_DONE);
+    return group;
 }
 
 /* ---- naming ---- */
 
-/* name[k]: the class of group k, no class twice, so that the sum of votes is largest:
- * dynamic programming over sets of classes. */
-static ferry_status name_groups(ferry_ctx *ctx, int64_t c, const double *votes,
-                                int32_t *name)
+/* name[k]: the class of group k, no class twice, so that the sum of votes is largest: dynamic programming over sets of
+ * classes. */
+static void name_groups(scope *s, small votes, int32_t *name)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t sets = (int64_t)1 << c;
-    double *best = ferry_i_calloc(sets, sizeof *best);
-    int8_t *last = ferry_i_calloc(sets, sizeof *last);
+    const int64_t c = votes.rows, sets = (int64_t)1 << c;
+    double *best = NEW(s, double, sets);
+    int8_t *last = NEW(s, int8_t, sets);
 
-    FERRY_HAVE(ctx, best && last);
     for (int64_t set = 1; set < sets; set++) {
         int64_t k = -1; /* the group that comes with as many classes */
         for (int64_t bit = 0; bit < c; bit++)
@@ -61,154 +71,100 @@ static ferry_status name_groups(ferry_ctx *ctx, int64_t c, const double *votes,
         best[set] = -INFINITY;
         for (int64_t y = 0; y < c; y++) {
             if (!(set >> y & 1)) continue;
-            const double sum = best[set ^ ((int64_t)1 << y)] + votes[k * c + y];
-            if (sum > best[set]) {
-                best[set] = sum;
-                last[set] = (int8_t)y;
-            }
+            const double all = best[set ^ ((int64_t)1 << y)] + AT(votes, k, y);
+            if (all <= best[set]) continue;
+            best[set] = all;
+            last[set] = (int8_t)y;
         }
     }
     for (int64_t set = sets - 1, k = c - 1; k >= 0; k--) {
         name[k] = last[set];
         set ^= (int64_t)1 << name[k];
     }
-done:
-    FERRY_FREE(best, last);
-    return st;
 }
 
-/* name <- of the groups that of[i] puts the target's rows into, by the votes of a chain. */
-static ferry_status find_names(ferry_ctx *ctx, const ttl_bridge *b, double C,
-                               const int32_t *of, int32_t *name)
+/* Of the groups, by the votes of a chain. */
+static int32_t *find_names(scope *s, const problem *p, double C, const int32_t *group)
 {
-    ferry_status st = FERRY_OK;
-    ferry_block **g = ferry_i_calloc(b->n_places, sizeof(ferry_block *));
-    double *votes = ferry_i_calloc(b->c * b->c, sizeof *votes), all = 0, right = 0;
+    const classifier_options by = {.C = C, .unit = p->unit};
+    const small votes = small_new(s, p->classes, p->classes);
+    int32_t *name = NEW(s, int32_t, p->classes);
+    block *g = NEW(s, block, p->n);
+    double all = 0, right = 0;
 
-    FERRY_HAVE(ctx, g && votes);
-    FERRY_TRY(ferry_i_chain(ctx, b, C, false, false, b->n_places - 1, g, NULL));
-    for (int64_t i = 0; i < ferry_i_bridge_target(b)->n; i++)
-        for (int64_t y = 0; y < b->c; y++) {
-            votes[of[i] * b->c + y] += FERRY_ROW(g[b->n_places - 1], i)[y];
-            all += FERRY_ROW(g[b->n_places - 1], i)[y];
+    chain_labels(s, &by, p, false, p->n - 1, g, NULL);
+    const block mine = g[p->n - 1];
+    for (int64_t i = 0; i < mine.n; i++)
+        for (int64_t y = 0; y < mine.k; y++) {
+            AT(votes, group[i], y) += ROW(mine, i)[y];
+            all += ROW(mine, i)[y];
         }
-    FERRY_TRY(name_groups(ctx, b->c, votes, name));
-    for (int64_t k = 0; k < b->c; k++)
-        right += votes[k * b->c + name[k]];
-    ferry_i_diag_real(ctx, "agreement", right / fmax(all, 1));
-done:
-    for (int64_t i = 0; g && i < b->n_places; i++)
-        ferry_i_free(g[i]);
-    FERRY_FREE(g, votes);
-    return st;
+    name_groups(s, votes, name);
+    for (int64_t k = 0; k < p->classes; k++)
+        right += AT(votes, k, name[k]);
+    report_real(s, "agreement", right / fmax(all, 1));
+    return name;
 }
 
-/* ---- the method ---- */
+/* ---- all of it ---- */
 
-static ferry_status kmeans_fit(ferry_ctx *ctx, const ferry_task *task, const void *options,
-                               void **out, ferry_fit_info *rep)
+static void kmeans_hop_fit(scope *s, scope *keep, const problem *p, const void *options,
+                           void *state)
 {
-    ferry_status st = FERRY_OK;
-    const kmeans_options *o = options;
-    state *s = ferry_i_calloc(1, sizeof *s);
-    ttl_bridge *b = NULL;
-    ferry_matrix *x = NULL;
-    ferry_block *centres = NULL;
-    int32_t name[MOST_CLASSES], *of = NULL;
-    ferry_rng rng;
+    const kmeans_hop_options *o = options;
+    kmeans_hop_state *m = state;
+    const block found = block_new(s, HERE(p->classes), p->classes, p->width);
 
-    *out = NULL;
-    FERRY_HAVE(ctx, s);
-    FERRY_TRY(ferry_i_bridge_new(ctx, "kmeans-hop", task,
-                                 (ttl_reading){.scale = o->scale,
-                                               .leaks = o->leaks,
-                                               .bridge_labels = o->bridge_labels},
-                                 &b));
-    FERRY_NEED(ctx, b->c <= MOST_CLASSES, FERRY_ENEEDS,
-               "kmeans-hop names groups of at most %d classes, not %lld", (int)MOST_CLASSES,
-               (long long)b->c);
-    FERRY_NEED(ctx, ferry_i_bridge_target(b)->n >= b->c, FERRY_ENEEDS,
-               "kmeans-hop: %lld instances of the target for %lld groups",
-               (long long)ferry_i_bridge_target(b)->n, (long long)b->c);
-    s->c = b->c;
-    FERRY_TRY(
-        ferry_i_bridge_on_target(ctx, b, ferry_i_bridge_target(b)->x, NULL, 0, NULL, &x));
-    const ferry_kmeans_options how = {b->c, o->restarts, o->iterations, "kmeans-hop"};
-    ferry_i_rng_for(ctx, &rng, "kmeans-hop");
-    FERRY_NEW(ctx, of, x->rows);
-    FERRY_TRY(ferry_i_block_new(ctx, b->c, x->cols, &centres));
-    FERRY_TRY(ferry_i_kmeans(ctx, x, &how, &rng, of, centres, &rep->objective));
-    FERRY_TRY(find_names(ctx, b, o->C, of, name));
-    FERRY_NEW(ctx, s->centre, b->c * x->cols);
-    for (int64_t k = 0; k < b->c; k++)
-        memcpy(s->centre + name[k] * x->cols, FERRY_ROW(centres, k),
-               (size_t)x->cols * sizeof *s->centre);
-    s->prepared = ferry_i_bridge_release(b);
-    FERRY_MOVE(*out, s);
-done:
-    FERRY_FREE(of, centres);
-    ferry_i_matrix_free(x);
-    ferry_i_bridge_free(b);
-    kmeans_free(s);
-    return st;
+    if (p->classes > MOST_CLASSES)
+        scope_fail(s, FERRY_ENEEDS,
+                   "kmeans-hop names groups of at most %d classes, not %lld",
+                   (int)MOST_CLASSES, (long long)p->classes);
+    if (target(p)->n < p->classes)
+        scope_fail(s, FERRY_ENEEDS,
+                   "kmeans-hop: %lld instances of the target for %lld groups",
+                   (long long)target(p)->n, (long long)p->classes);
+    const int32_t *group = find_groups(s, p, o, found);
+    const int32_t *name = find_names(s, p, o->C, group);
+    m->centres = block_new(keep, HERE(p->classes), p->classes, p->width);
+    for (int64_t k = 0; k < p->classes; k++)
+        memcpy(ROW(m->centres, name[k]), ROW(found, k), (size_t)p->width * sizeof(double));
 }
 
-/* Scores are -|x - m_k|^2 = 2 x'm_k - |x|^2 - |m_k|^2: a product of the rows with the
- * centres, one a column. */
-static ferry_status kmeans_predict(ferry_ctx *ctx, const void *model, const ferry_domain *d,
-                                   ferry_prediction *p)
+/* -|x - m_k|^2 = 2 x'm_k - |x|^2 - |m_k|^2: a product of the rows with the centres, one a column. */
+static void kmeans_hop_scores(scope *s, const void *state, const domain *d, block out)
 {
-    ferry_status st = FERRY_OK;
-    const state *s = model;
-    ferry_matrix *x = NULL;
-    ferry_block scores = {p->n, p->k, p->score}, *turned = NULL;
-    double *length2 = NULL, norm2[MOST_CLASSES] = {0};
+    const kmeans_hop_state *m = state;
+    const block turned = block_new(s, HERE(d->x.cols), d->x.cols, out.k);
+    double *norm = NEW(s, double, out.k);
 
-    FERRY_NEED(ctx, p->k == s->c && s->c <= MOST_CLASSES, FERRY_EDATA,
-               "the model has %lld classes, not %lld", (long long)s->c, (long long)p->k);
-    FERRY_TRY(ferry_i_bridge_rows(ctx, s->prepared, d, &x));
-    FERRY_TRY(ferry_i_block_new(ctx, x->cols, s->c, &turned));
-    FERRY_NEW(ctx, length2, x->rows);
-    for (int64_t k = 0; k < s->c; k++)
-        for (int64_t j = 0; j < x->cols; j++) {
-            const double m = s->centre[k * x->cols + j];
-            FERRY_ROW(turned, j)[k] = m;
-            norm2[k] += m * m;
+    for (int64_t k = 0; k < out.k; k++)
+        for (int64_t j = 0; j < d->x.cols; j++) {
+            const double v = ROW(m->centres, k)[j];
+            ROW(turned, j)[k] = v;
+            norm[k] += v * v;
         }
-    ferry_e(ctx)->mul(ctx, 2, x, turned, 0, &scores);
-    FERRY_TRY(ferry_e(ctx)->sums(ctx, x, FERRY_ROWS, 2, length2));
-    for (int64_t i = 0; i < x->rows; i++)
-        for (int64_t k = 0; k < s->c; k++) {
-            double *to = &FERRY_ROW(&scores, i)[k];
-            *to = fmin(0, *to - length2[i] - norm2[k]);
-        }
-    ferry_i_winners(&scores, p->cls, NULL);
-done:
-    FERRY_FREE(length2, turned);
-    ferry_i_matrix_free(x);
-    return st;
+    mul(s, d->x, turned, out);
+    for (int64_t i = 0; i < out.n; i++) {
+        const ferry_row r = row_at(d->x, i);
+        double length = 0;
+        for (int64_t e = 0; e < r.n; e++)
+            length += r.value[e] * r.value[e];
+        for (int64_t k = 0; k < out.k; k++)
+            ROW(out, i)[k] = fmin(0, 2 * ROW(out, i)[k] - length - norm[k]);
+    }
 }
 
-static void kmeans_file(ferry_io *io, void *model)
-{
-    state *s = model;
-
-    ferry_i_bridge_file(io, &s->prepared);
-    if (io->st != FERRY_OK) return;
-    int64_t c = io->to ? s->c : -1, cols = ferry_i_prepared_width(s->prepared);
-    ferry_i_io_grid(io, "centres", &c, &cols, &s->centre);
-    if (ferry_i_io_loading(io)) s->c = c;
-}
-
-const ferry_method ferry_i_method_kmeans_hop = {
+const method method_kmeans_hop = {
     .name = "kmeans-hop",
     .summary =
         "clusters of the target, named by a chain of classifiers: what names alone do",
     .kind = FERRY_KIND_CONTROL,
     .goals = FERRY_CLASSIFY,
     .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW | FERRY_NEED_PATH,
-    FERRY_OPTIONS(kmeans_opts, kmeans_options),
-    .fit = kmeans_fit,
-    .predict = kmeans_predict,
-    FERRY_STATE(state, kmeans_file, kmeans_free),
+    .wants = {.as = CHAIN, .domains = WANT_SOURCES | WANT_BRIDGES | WANT_TARGET},
+    METHOD_OPTIONS(kmeans_hop_opts, kmeans_hop_options),
+    .state = &kmeans_hop_table,
+    .whole = true,
+    .fit = kmeans_hop_fit,
+    .scores = kmeans_hop_scores,
 };

@@ -1,29 +1,30 @@
-/* latentmap: one latent space for two domains with few features in common (after Xie, Fan,
- * Peng, Fan and Ren, Latent Space Domain Transfer between High Dimensional Overlapping
- * Distributions, WWW 2009; rebuilt from its idea, not from its code).
+/* latentmap: one latent space for two domains with few features in common (after Xie, Fan, Peng, Fan and Ren, Latent
+ * Space Domain Transfer between High Dimensional Overlapping Distributions, WWW 2009; rebuilt from its idea, not from
+ * its code).
  *
- * A teaches B. Features that only one of them has are filled in for the other by ridge
- * regression on the shared ones (A0, B0: shared columns; A1, B1: own ones),
+ * A trains B. Features that only one of them has are filled in for the other by ridge regression on the shared ones
+ * (A0, B0: shared columns; A1, B1: own ones),
  *
  *   Z_A = A + M_A B1,  M_A = A0 B0' (B0 B0' + lambda I)^-1,      Z_B = B + M_B A1 likewise,
  *
- * the filled rows [Z_A; Z_B] = U S V' are mapped to Z V, r columns, and a logistic
- * regression on the mapped rows of A labels those of B. All of it is linear, so what is
- * kept are weights on the features of B:
+ * the filled rows [Z_A; Z_B] = U S V' are mapped to Z V, r columns, and a logistic regression on the mapped rows of A
+ * labels those of B. All of it is linear, so what is kept are weights on the features of B:
  *
  *   w = V beta + A0' (A0 A0' + lambda I)^-1 A1 V beta,   V beta = Z' U S^-1 beta.
  *
- * path st: the sources teach the target. path sit: they teach the first intermediate
- * domain, whose labels then teach the next, until the target. */
+ * path st: the sources train the target. path sit: they label the first intermediate domain, whose labels then train
+ * the next, until the target. */
 #include <math.h>
 #include <string.h>
 
-#include "methods/shared/linear_state.h"
+#include "learn/chain.h"
+#include "learn/softmax.h"
+#include "prepare/problem.h"
 
 enum { SIT, ST, MOST = 8000 };
 
 typedef struct latentmap_options {
-    int path, scale, leaks, bridge_labels;
+    int path;
     int64_t rank;
     double lambda, C;
 } latentmap_options;
@@ -34,378 +35,265 @@ static const ferry_opt latentmap_opts[] = {
     FERRY_OPT(latentmap_options, INT, rank, 50, 1, 10000, "columns of the latent space"),
     FERRY_OPT(latentmap_options, REAL, lambda, 1, 1e-9, 1e9,
               "ridge of the regression that fills in features"),
-    TTL_OPT_COST(latentmap_options),
-    FERRY_OPT_SCALE(latentmap_options),
-    TTL_OPT_LEAKS(latentmap_options),
-    TTL_OPT_LABELS(latentmap_options),
+    FERRY_OPT(latentmap_options, REAL, C, 0, 0, 1e9,
+              "cost of errors of a classifier; 0: the best of .3, 1, 3, 10 and 30 by "
+              "cross-validation on the labels that train it"),
 };
 
 /* Two domains on their way into one space. Rows of A come first. */
 typedef struct pair {
-    int64_t na, nb, cols, r;
-    ferry_matrix *x[2];                  /* A, B */
-    ferry_matrix *own[2];                /* A1, B1, on all columns */
-    ferry_matrix *shared;                /* A0 on top of B0, on all columns */
-    ferry_small *m[2];                   /* M_A' (nb x na), M_B' (na x nb) */
-    ferry_small *chol;                   /* of A0 A0' + lambda I */
-    ferry_block *u;                      /* (na + nb) x r */
-    double *s2;                          /* r: squared singular values */
-    ferry_block *half[2], *other[2], *z; /* work of the operator */
+    matrix x[2];   /* A, B */
+    matrix own[2]; /* A1, B1, on all columns */
+    matrix shared; /* A0 on top of B0, on all columns */
+    matrix m[2];   /* M_A' (rows of B x rows of A), M_B' */
+    small chol;    /* of A0 A0' + lambda I */
+    int64_t r;
+    double *s2; /* r: squared singular values */
+    block u;    /* rows of both x r or more */
 } pair;
 
-static void pair_clear(pair *p)
+/* ---- Z, which is never written out ---- */
+
+/* Rows of A or of B in a block of both. */
+static block part_of(const pair *p, block y, int i)
 {
+    const int64_t n = p->x[i].n;
+
+    return (block){HERE(n), n, y.k, i == 0 ? y.at : ROW(y, p->x[0].n)};
+}
+
+/* Z'y: A'y_A + B1' M_A' y_A + B'y_B + A1' M_B' y_B. */
+static block times_z(scope *s, const pair *p, block y)
+{
+    const int64_t cols = p->shared.cols;
+    const block z = block_new(s, HERE(cols), cols, y.k), more = block_like(s, z);
+
     for (int i = 0; i < 2; i++) {
-        ferry_i_matrix_free(p->x[i]);
-        ferry_i_matrix_free(p->own[i]);
-        FERRY_FREE(p->m[i], p->half[i], p->other[i]);
+        const int64_t n = p->x[1 - i].n;
+        const block half = part_of(p, y, i), other = block_new(s, HERE(n), n, y.k);
+        tmul(s, p->x[i], half, more);
+        axpby(s, 1, more, 1, z);
+        mul(s, p->m[i], half, other);
+        tmul(s, p->own[1 - i], other, more);
+        axpby(s, 1, more, 1, z);
     }
-    ferry_i_matrix_free(p->shared);
-    FERRY_FREE(p->chol, p->u, p->z, p->s2);
+    return z;
 }
 
-/* x with only the columns where keep says `which`, all columns numbered as before. */
-static ferry_status only(ferry_ctx *ctx, const ferry_matrix *x, const uint8_t *keep,
-                         bool which, ferry_matrix **out)
-{
-    int64_t nnz = 0;
+typedef struct product {
+    const pair *p;
+    block u, y;
+} product;
 
-    for (int64_t e = 0; e < x->nnz; e++)
-        nnz += (keep[x->index[e]] != 0) == which;
-    FERRY_PASS(ferry_i_matrix_csr(ctx, x->rows, x->cols, nnz, out));
-    nnz = 0;
-    for (int64_t i = 0; i < x->rows; i++) {
-        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
-            if ((keep[x->index[e]] != 0) != which) continue;
-            (*out)->index[nnz] = x->index[e];
-            (*out)->value[nnz++] = x->value[e];
-        }
-        (*out)->start[i + 1] = nnz;
+/* y <- Z Z'u. */
+static void multiply(scope *s, void *arg)
+{
+    const product *a = arg;
+    const pair *p = a->p;
+    const block z = times_z(s, p, a->u);
+
+    for (int i = 0; i < 2; i++) {
+        const int64_t n = p->x[1 - i].n;
+        const block half = part_of(p, a->y, i), more = block_like(s, half),
+                    other = block_new(s, HERE(n), n, z.k);
+        mul(s, p->x[i], z, half);
+        mul(s, p->own[1 - i], z, other);
+        tmul(s, p->m[i], other, more);
+        axpby(s, 1, more, 1, half);
     }
-    return FERRY_OK;
 }
 
-/* (K_ii + lambda I)^-1 K_ij: what rows of i say about each row of j. */
-static ferry_status regress(ferry_ctx *ctx, const ferry_small *k, int64_t i0, int64_t ni,
-                            int64_t j0, int64_t nj, double lambda, ferry_small **chol,
-                            ferry_small **m)
+/* The engine calls it: failures end here. */
+static ferry_status gram_mul(ferry_ctx *ctx, void *arg, const ferry_block *u,
+                             ferry_block *y)
 {
-    FERRY_PASS(ferry_i_small_new(ctx, ni, ni, chol));
-    FERRY_PASS(ferry_i_small_new(ctx, ni, nj, m));
-    for (int64_t b = 0; b < ni; b++)
+    product a = {arg,
+                 {HERE(u->rows), u->rows, u->k, u->data},
+                 {HERE(y->rows), y->rows, y->k, y->data}};
+
+    return scope_run(ctx, multiply, &a);
+}
+
+/* ---- steps ---- */
+
+/* x with only the columns where keep is `which`, numbered as before. */
+static matrix only(scope *s, matrix x, const uint8_t *keep, bool which)
+{
+    int32_t *to = NEW(s, int32_t, x.cols);
+    int64_t *rows = NEW(s, int64_t, x.n);
+    ferry_matrix *m = NULL;
+
+    for (int64_t j = 0; j < x.cols; j++)
+        to[j] = (keep[j] != 0) == which ? (int32_t)j : -1;
+    for (int64_t i = 0; i < x.n; i++)
+        rows[i] = i;
+    scope_check(s, ferry_i_matrix_take(scope_ctx(s), x.m, x.n, rows, x.cols, to, &m));
+    return matrix_own(s, m);
+}
+
+/* (K_ii + lambda I)^-1 K_ij: what rows of i say about each row of j; i0, j0: the first ones. */
+static matrix regress(scope *s, small k, int64_t i0, int64_t ni, int64_t j0, int64_t nj,
+                      double lambda, small *chol)
+{
+    const matrix m = matrix_dense(s, HERE(ni), ni, nj);
+    const block b = {HERE(ni), ni, nj, m.m->dense};
+
+    *chol = small_new(s, ni, ni);
+    for (int64_t c = 0; c < ni; c++)
         for (int64_t a = 0; a < ni; a++)
-            FERRY_AT(*chol, a, b) = FERRY_AT(k, i0 + a, i0 + b) + (a == b ? lambda : 0);
-    for (int64_t b = 0; b < nj; b++)
-        for (int64_t a = 0; a < ni; a++)
-            FERRY_AT(*m, a, b) = FERRY_AT(k, i0 + a, j0 + b);
-    FERRY_PASS(ferry_e(ctx)->chol(ctx, *chol));
-    ferry_e(ctx)->chol_solve(ctx, *chol, *m);
-    return FERRY_OK;
+            AT(*chol, a, c) = AT(k, i0 + a, i0 + c) + (a == c ? lambda : 0);
+    for (int64_t a = 0; a < ni; a++)
+        for (int64_t c = 0; c < nj; c++)
+            ROW(b, a)[c] = AT(k, i0 + a, j0 + c);
+    if (!cholesky(s, *chol))
+        scope_fail(s, FERRY_ENUMERIC,
+                   "latentmap: the regression is singular: raise lambda");
+    cholesky_solve(s, *chol, b);
+    return m;
 }
 
-static ferry_status fill_in(ferry_ctx *ctx, double lambda, pair *p)
+static void fill_in(scope *s, double lambda, pair *p)
 {
-    ferry_status st = FERRY_OK;
-    ferry_small *k = NULL, *chol_b = NULL;
+    const int64_t na = p->x[0].n, nb = p->x[1].n;
+    const small k = outer(s, p->shared, NULL);
+    small of_b;
 
-    FERRY_TRY(ferry_i_small_new(ctx, p->na + p->nb, p->na + p->nb, &k));
-    ferry_e(ctx)->xxt(ctx, p->shared, k);
-    FERRY_TRY(regress(ctx, k, p->na, p->nb, 0, p->na, lambda, &chol_b, &p->m[0]));
-    FERRY_TRY(regress(ctx, k, 0, p->na, p->na, p->nb, lambda, &p->chol, &p->m[1]));
-done:
-    FERRY_FREE(k, chol_b);
-    return st;
-}
-
-/* y (rows of both) cut into those of A and of B. */
-static void cut(const pair *p, const ferry_block *y, ferry_block *a, ferry_block *b)
-{
-    memcpy(a->data, y->data, (size_t)(p->na * y->k) * sizeof(double));
-    memcpy(b->data, y->data + p->na * y->k, (size_t)(p->nb * y->k) * sizeof(double));
-}
-
-/* to <- M' from, or (turned) M from; m is n_from x n_to. A block is k x rows to LAPACK. */
-static void spread(ferry_ctx *ctx, const ferry_small *m, bool turned,
-                   const ferry_block *from, double beta, ferry_block *to)
-{
-    const ferry_small f = {from->k, from->rows, from->data};
-    ferry_small t = {to->k, to->rows, to->data};
-
-    ferry_e(ctx)->gemm(ctx, false, turned, 1, &f, m, beta, &t);
-}
-
-/* z <- Z' y: A'y_A + B1' M_A' y_A + B'y_B + A1' M_B' y_B. */
-static ferry_status times_z(ferry_ctx *ctx, pair *p, const ferry_block *y, ferry_block *z)
-{
-    cut(p, y, p->half[0], p->half[1]);
-    for (int i = 0; i < 2; i++) {
-        ferry_block *to = p->other[1 - i]; /* M_A' y_A are rows of B, M_B' y_B of A */
-        spread(ctx, p->m[i], true, p->half[i], 0, to);
-    }
-    FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, p->x[0], p->half[0], 0, z));
-    FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, p->x[1], p->half[1], 1, z));
-    FERRY_PASS(ferry_e(ctx)->tmul(ctx, 1, p->own[1], p->other[1], 1, z));
-    return ferry_e(ctx)->tmul(ctx, 1, p->own[0], p->other[0], 1, z);
-}
-
-/* y <- Z z. */
-static void z_times(ferry_ctx *ctx, pair *p, const ferry_block *z, ferry_block *y)
-{
-    ferry_e(ctx)->mul(ctx, 1, p->x[0], z, 0, p->half[0]);
-    ferry_e(ctx)->mul(ctx, 1, p->x[1], z, 0, p->half[1]);
-    for (int i = 0; i < 2; i++) {
-        ferry_block *from = p->other[1 - i];
-        ferry_e(ctx)->mul(ctx, 1, p->own[1 - i], z, 0, from);
-        spread(ctx, p->m[i], false, from, 1, p->half[i]);
-    }
-    memcpy(y->data, p->half[0]->data, (size_t)(p->na * y->k) * sizeof(double));
-    memcpy(y->data + p->na * y->k, p->half[1]->data,
-           (size_t)(p->nb * y->k) * sizeof(double));
-}
-
-static ferry_status room(ferry_ctx *ctx, int64_t k, pair *p)
-{
-    for (int i = 0; i < 2; i++) {
-        FERRY_FREE(p->half[i], p->other[i]);
-        p->half[i] = p->other[i] = NULL;
-        FERRY_PASS(ferry_i_block_new(ctx, i ? p->nb : p->na, k, &p->half[i]));
-        FERRY_PASS(ferry_i_block_new(ctx, i ? p->nb : p->na, k, &p->other[i]));
-    }
-    ferry_i_free(p->z);
-    p->z = NULL;
-    return ferry_i_block_new(ctx, p->cols, k, &p->z);
-}
-
-/* y <- Z Z' x. */
-static ferry_status gram(ferry_ctx *ctx, void *arg, const ferry_block *x, ferry_block *y)
-{
-    pair *p = arg;
-
-    if (!p->z || p->z->k != x->k) FERRY_PASS(room(ctx, x->k, p));
-    FERRY_PASS(times_z(ctx, p, x, p->z));
-    z_times(ctx, p, p->z, y);
-    return FERRY_OK;
+    p->m[0] = regress(s, k, na, nb, 0, na, lambda, &of_b);
+    p->m[1] = regress(s, k, 0, na, na, nb, lambda, &p->chol);
+    scope_drop(s, of_b.at);
+    scope_drop(s, k.at);
 }
 
 /* The r largest singular values and left singular vectors; those near 0 are left out. */
-static ferry_status decompose(ferry_ctx *ctx, int64_t rank, pair *p)
+static void decompose(scope *s, int64_t rank, pair *p)
 {
-    const int64_t n = p->na + p->nb;
+    const int64_t n = p->shared.n;
+    ferry_ctx *ctx = scope_ctx(s);
 
     p->r = rank < n ? rank : n;
-    p->s2 = ferry_i_calloc(p->r, sizeof *p->s2);
-    if (!p->s2) return ferry_i_nomem(ctx);
-    FERRY_PASS(ferry_i_block_new(ctx, n, p->r, &p->u));
-    FERRY_PASS(ferry_e(ctx)->eigs(ctx, n, gram, p, p->r, 1e-6, p->s2, p->u));
+    p->s2 = NEW(s, double, p->r);
+    p->u = block_new(s, HERE(n), n, p->r);
+    ferry_block u = block_ref(p->u);
+    scope_check(s, ferry_e(ctx)->eigs(ctx, n, gram_mul, p, p->r, 1e-6, p->s2, &u));
     while (p->r > 1 && !(p->s2[p->r - 1] > 1e-10 * p->s2[0]))
         p->r--;
-    return FERRY_OK;
 }
 
-/* beta (c x (r + 1)) of a logistic regression on the rows of A, U S. */
-static ferry_status classify(ferry_ctx *ctx, const pair *p, double C, const ferry_block *g,
-                             double **beta)
+/* beta of a logistic regression on the mapped rows of A, U S. */
+static linear classify(scope *s, const pair *p, double C, block g, const uint64_t *key)
 {
-    ferry_status st = FERRY_OK;
-    ferry_matrix *x = NULL;
+    const int64_t na = p->x[0].n;
+    const matrix x = matrix_dense(s, HERE(na), na, p->r);
 
-    FERRY_TRY(ferry_i_matrix_dense(ctx, p->na, p->r, &x));
-    for (int64_t i = 0; i < p->na; i++)
+    for (int64_t i = 0; i < na; i++)
         for (int64_t q = 0; q < p->r; q++)
-            x->dense[i * p->r + q] = FERRY_ROW(p->u, i)[q] * sqrt(p->s2[q]);
-    if (C == 0) FERRY_TRY(ferry_i_softmax_cost(ctx, x, g, NULL, &C));
-    FERRY_TRY(ferry_i_softmax_fit(ctx, C, 1e-6, x, g, beta));
-done:
-    ferry_i_matrix_free(x);
-    return st;
+            x.m->dense[i * p->r + q] = ROW(p->u, i)[q] * sqrt(p->s2[q]);
+    return softmax_regression(s, x, g, key, C, 1e-6);
 }
 
-/* Weights on the features of B (see above). */
-static ferry_status weights(ferry_ctx *ctx, pair *p, const double *beta, int64_t c,
-                            ttl_carried *out)
+/* w on the features of B (see above). */
+static void weights(scope *s, const pair *p, const linear *beta, classifier *to)
 {
-    ferry_status st = FERRY_OK;
-    const int64_t n = p->na + p->nb, wide = p->cols + 1;
-    ferry_block *y = NULL, *a0 = NULL;
-    ferry_small *t = NULL;
+    const int64_t c = beta->w.k, na = p->x[0].n;
+    const block y = block_new(s, HERE(p->u.n), p->u.n, c),
+                a1 = block_new(s, HERE(na), na, c), a0 = block_like(s, to->w);
 
-    FERRY_TRY(room(ctx, c, p));
-    FERRY_TRY(ferry_i_block_new(ctx, n, c, &y));
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < y.n; i++)
         for (int64_t k = 0; k < c; k++)
             for (int64_t q = 0; q < p->r; q++)
-                FERRY_ROW(y, i)
-    [k] += FERRY_ROW(p->u, i)[q] / sqrt(p->s2[q]) * beta[k * (p->r + 1) + q];
-    FERRY_TRY(times_z(ctx, p, y, p->z)); /* V beta */
-    ferry_e(ctx)->mul(ctx, 1, p->own[0], p->z, 0, p->other[0]);
-    FERRY_TRY(ferry_i_small_new(ctx, p->na, c, &t));
-    for (int64_t i = 0; i < p->na; i++)
-        for (int64_t k = 0; k < c; k++)
-            FERRY_AT(t, i, k) = FERRY_ROW(p->other[0], i)[k];
-    ferry_e(ctx)->chol_solve(ctx, p->chol, t);
-    memset(y->data, 0, (size_t)(n * c) * sizeof(double));
-    for (int64_t i = 0; i < p->na; i++)
-        for (int64_t k = 0; k < c; k++)
-            FERRY_ROW(y, i)[k] = FERRY_AT(t, i, k);
-    FERRY_TRY(ferry_i_block_new(ctx, p->cols, c, &a0));
-    FERRY_TRY(ferry_e(ctx)->tmul(ctx, 1, p->shared, y, 0, a0)); /* rows of B are 0 in y */
-    out->w = ferry_i_calloc(c * wide, sizeof *out->w);
-    if (!out->w) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t k = 0; k < c; k++) {
-        for (int64_t j = 0; j < p->cols; j++)
-            out->w[k * wide + j] = FERRY_ROW(p->z, j)[k] + FERRY_ROW(a0, j)[k];
-        out->w[k * wide + p->cols] = beta[k * (p->r + 1) + p->r];
-    }
-done:
-    FERRY_FREE(y, a0, t);
-    return st;
+                ROW(y, i)[k] += ROW(p->u, i)[q] / sqrt(p->s2[q]) * ROW(beta->w, q)[k];
+    copy(times_z(s, p, y), to->w); /* V beta */
+    mul(s, p->own[0], to->w, a1);
+    cholesky_solve(s, p->chol, a1);
+    memset(y.at, 0, (size_t)(y.n * c) * sizeof(double));
+    copy(a1, part_of(p, y, 0));
+    tmul(s, p->shared, y, a0); /* rows of B are 0 in y */
+    axpby(s, 1, a0, 1, to->w);
+    memcpy(to->b, beta->b, (size_t)c * sizeof(double));
+    memset(to->keep, 1, (size_t)to->w.n);
 }
 
-/* What A (labels g) teaches B, as weights; none when they share nothing. */
-static ferry_status teach(ferry_ctx *ctx, const latentmap_options *o, ferry_matrix *a,
-                          const ferry_block *g, ferry_matrix *b, ttl_carried *out)
+/* The classifier of B that A, with labels g, trains; w.at NULL where they share nothing. */
+static classifier train(scope *s, const latentmap_options *o, const training_set *a,
+                        matrix b)
 {
-    ferry_status st = FERRY_OK;
-    pair p = {.na = a->rows, .nb = b->rows, .cols = a->cols};
-    ferry_matrix *shared[2] = {NULL, NULL};
-    uint8_t *keep = ferry_i_calloc(a->cols, sizeof *keep);
-    double *beta = NULL;
-    int64_t common = 0;
+    const int64_t cols = b.cols;
+    classifier to = {.keep = NEW(s, uint8_t, cols),
+                     .w = block_new(s, HERE(cols), cols, a->g.k),
+                     .b = NEW(s, double, a->g.k)};
+    const int64_t mark = scope_mark(s);
+    pair p = {.x = {a->x, b}};
+    matrix shared[2];
 
-    *out = (ttl_carried){.c = g->k, .cols = a->cols};
-    if (!keep) FERRY_TRY(ferry_i_nomem(ctx));
-    FERRY_NEED(ctx, p.na + p.nb <= MOST, FERRY_ENEEDS,
-               "latentmap compares all pairs of instances: %lld are more than %d",
-               (long long)(p.na + p.nb), (int)MOST);
-    for (int64_t e = 0; e < a->nnz; e++)
-        keep[a->index[e]] |= 1;
-    for (int64_t e = 0; e < b->nnz; e++)
-        keep[b->index[e]] |= 2;
-    for (int64_t j = 0; j < a->cols; j++) {
-        keep[j] = keep[j] == 3;
-        common += keep[j];
-    }
-    if (common == 0) goto done;
-    p.x[0] = ferry_i_matrix_ref(a);
-    p.x[1] = ferry_i_matrix_ref(b);
+    if (a->x.n + b.n > MOST)
+        scope_fail(s, FERRY_ENEEDS,
+                   "latentmap compares all pairs of instances: %lld are more than %d",
+                   (long long)(a->x.n + b.n), (int)MOST);
+    const uint8_t *both = columns_of_both(s, b, a->x, &to.shared);
+    if (to.shared == 0) return (classifier){.keep = NULL};
     for (int i = 0; i < 2; i++) {
-        FERRY_TRY(only(ctx, p.x[i], keep, false, &p.own[i]));
-        FERRY_TRY(only(ctx, p.x[i], keep, true, &shared[i]));
-        FERRY_TRY(ferry_i_matrix_index(ctx, p.x[i]));
-        FERRY_TRY(ferry_i_matrix_index(ctx, p.own[i]));
+        p.own[i] = only(s, p.x[i], both, false);
+        shared[i] = only(s, p.x[i], both, true);
+        index_columns(s, p.x[i]);
+        index_columns(s, p.own[i]);
     }
-    FERRY_TRY(ferry_i_matrix_stack(ctx, 2, (const ferry_matrix *const *)shared, &p.shared));
-    FERRY_TRY(ferry_i_matrix_index(ctx, p.shared));
-    FERRY_TRY(fill_in(ctx, o->lambda, &p));
-    FERRY_TRY(decompose(ctx, o->rank, &p));
-    FERRY_TRY(classify(ctx, &p, o->C, g, &beta));
-    FERRY_TRY(weights(ctx, &p, beta, g->k, out));
-    out->keep = ferry_i_calloc(a->cols, sizeof *out->keep);
-    if (!out->keep) FERRY_TRY(ferry_i_nomem(ctx));
-    memset(out->keep, 1, (size_t)a->cols);
-    out->shared = a->cols;
-done:
-    if (st != FERRY_OK) ferry_i_carried_clear(out);
-    pair_clear(&p);
-    ferry_i_matrix_free(shared[0]);
-    ferry_i_matrix_free(shared[1]);
-    FERRY_FREE(keep, beta);
-    return st;
+    p.shared = stack(s, 2, shared);
+    index_columns(s, p.shared);
+    fill_in(s, o->lambda, &p);
+    decompose(s, o->rank, &p);
+    const linear beta = classify(s, &p, o->C, a->g, a->key);
+    weights(s, &p, &beta, &to);
+    scope_release(s, mark);
+    return to;
 }
 
-/* The labelled rows of the sources on top of each other, one-hot. */
-static ferry_status sources(ferry_ctx *ctx, const ttl_bridge *b, ferry_matrix **x,
-                            ferry_block **g)
+/* The labelled rows of the sources on top of each other. */
+static training_set sources(scope *s, const problem *p)
 {
-    ferry_status st = FERRY_OK;
-    ferry_matrix **part = ferry_i_calloc(b->n_sources, sizeof(ferry_matrix *));
-    int64_t n = 0, *rows = NULL;
+    examples *e = NEW(s, examples, p->n_sources);
 
-    if (!part) FERRY_TRY(ferry_i_nomem(ctx));
-    for (int64_t i = 0; i < b->n_sources; i++) {
-        const ttl_place *p = &b->place[i];
-        int64_t k = 0;
-        ferry_i_free(rows);
-        rows = ferry_i_calloc(p->n, sizeof *rows);
-        if (!rows) FERRY_TRY(ferry_i_nomem(ctx));
-        for (int64_t r = 0; r < p->n; r++)
-            if (p->known[r] >= 0) rows[k++] = r;
-        FERRY_TRY(ferry_i_matrix_take(ctx, p->x, k, rows, b->cols, NULL, &part[i]));
-        n += k;
-    }
-    FERRY_TRY(
-        ferry_i_matrix_stack(ctx, b->n_sources, (const ferry_matrix *const *)part, x));
-    FERRY_TRY(ferry_i_block_new(ctx, n, b->c, g));
-    n = 0;
-    for (int64_t i = 0; i < b->n_sources; i++)
-        for (int64_t r = 0; r < b->place[i].n; r++)
-            if (b->place[i].known[r] >= 0) FERRY_ROW(*g, n++)[b->place[i].known[r]] = 1;
-done:
-    for (int64_t i = 0; part && i < b->n_sources; i++)
-        ferry_i_matrix_free(part[i]);
-    FERRY_FREE(part, rows);
-    return st;
+    for (int i = 0; i < p->n_sources; i++)
+        e[i] = labelled_rows(s, &p->d[i]);
+    const examples all = stack_examples(s, p->n_sources, e);
+    return (training_set){all.x, targets(s, &all), 1, all.key};
 }
 
-static ferry_status latentmap_fit(ferry_ctx *ctx, const ferry_task *task,
-                                  const void *options, void **out, ferry_fit_info *rep)
+static void latentmap_fit(scope *s, scope *keep, const problem *p, const void *options,
+                          void *state)
 {
-    ferry_status st = FERRY_OK;
     const latentmap_options *o = options;
-    ttl_bridge *b = NULL;
-    ttl_carried carried = {0};
-    ferry_matrix *x = NULL;
-    ferry_block *g = NULL;
-    bool finish = false;
+    const int last = p->n - 1;
+    training_set a = sources(s, p);
+    classifier m = {.keep = NULL};
 
-    *out = NULL;
-    FERRY_TRY(ferry_i_bridge_new(ctx, "latentmap", task,
-                                 (ttl_reading){.scale = o->scale,
-                                               .leaks = o->leaks,
-                                               .bridge_labels = o->bridge_labels},
-                                 &b));
-    FERRY_TRY(sources(ctx, b, &x, &g));
-    const int64_t last = b->n_places - 1;
-    for (int64_t i = o->path == ST ? last : b->n_sources; i <= last; i++) {
-        const ttl_place *p = &b->place[i];
-        ferry_i_carried_clear(&carried);
-        FERRY_TRY(teach(ctx, o, x, g, p->x, &carried));
-        if (!carried.w)
-            ferry_i_log(
-                ctx, FERRY_WARN,
-                "latentmap: '%s' shares no feature with what teaches it: its labels "
-                "are a guess",
-                p->domain->name);
-        FERRY_TRY(ferry_i_progress(ctx, "latentmap", i, last, NAN, &finish));
+    for (int i = o->path == ST ? last : p->n_sources; i <= last; i++) {
+        const domain *d = &p->d[i];
+        m = train(s, o, &a, d->x);
+        if (!m.w.at)
+            warn(s, "'%s' shares no feature with what trains it: its labels are a guess",
+                 d->name);
+        (void)progress(s, "latentmap", i, last, NAN);
         if (i == last) break;
-        ferry_i_matrix_free(x);
-        ferry_i_free(g);
-        g = NULL;
-        x = ferry_i_matrix_ref(p->x);
-        FERRY_TRY(ferry_i_block_new(ctx, p->n, b->c, &g));
-        FERRY_TRY(ferry_i_carried_apply(ctx, &carried, p->x, g));
-        ferry_i_clamp(g, p->known);
+        a = (training_set){d->x, block_new(s, d->rows, d->n, p->classes), 1, d->key};
+        classifier_scores(s, &m, d->x, a.g);
+        clamp_rows(a.g, d->known);
     }
-    rep->objective = NAN;
-    FERRY_TRY(ferry_i_ttl_linear_new(ctx, b, &carried, out));
-done:
-    ferry_i_matrix_free(x);
-    ferry_i_free(g);
-    ferry_i_carried_clear(&carried);
-    ferry_i_bridge_free(b);
-    return st;
+    classifier_keep(keep, p, &m, state);
 }
 
-const ferry_method ferry_i_method_latentmap = {
+const method method_latentmap = {
     .name = "latentmap",
     .summary = "fills in features that one domain lacks and maps both to a latent space",
     .reference = "Xie, Fan, Peng, Fan, Ren, Latent Space Domain Transfer between High "
                  "Dimensional Overlapping Distributions, WWW 2009",
     .kind = FERRY_KIND_TRANSFER,
+    .family = FERRY_FAMILY_PATH,
     .goals = FERRY_CLASSIFY,
     .needs = FERRY_NEED_SOURCE_LABELS | FERRY_NEED_TARGET_VIEW | FERRY_NEED_PATH,
-    FERRY_OPTIONS(latentmap_opts, latentmap_options),
+    .wants = {.as = CHAIN, .domains = WANT_SOURCES | WANT_BRIDGES | WANT_TARGET},
+    METHOD_OPTIONS(latentmap_opts, latentmap_options),
+    .state = &classifier_table,
+    .whole = true,
     .fit = latentmap_fit,
-    .predict = ferry_i_ttl_linear_predict,
-    FERRY_STATE(ttl_linear, ferry_i_ttl_linear_file, ferry_i_ttl_linear_free),
+    .scores = classifier_answer,
 };

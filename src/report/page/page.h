@@ -4,7 +4,5 @@
 
 extern const char ferry_i_page_vega[], ferry_i_page_plots[], ferry_i_page_script[],
     ferry_i_page_style[];
-/* Of the page that a server shows (src/serve). */
-extern const char ferry_i_page_serve[], ferry_i_page_serve_style[];
 
 #endif

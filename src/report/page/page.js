@@ -183,12 +183,14 @@ function resultsSection(run) {
 
 function verdictSection(run) {
   const judged = run.results.results.filter(r => r.verdict);
-  const out = [el('p', { class: 'lead' }, run.results.verdict.sentence)];
+  const a = run.results.answer, out = [];
+  if (a) out.push(el('dl', { class: 'answer' }, [['Use', a.use], ['Expect', a.expect], ['Source', a.source], ['Next', a.next]].map(([k, v]) => [el('dt', {}, k), el('dd', {}, v)])));
+  if (a && a.remark) out.push(el('p', {}, a.remark));
+  out.push(el('p', { class: 'lead' }, run.results.verdict.sentence));
   if (judged.length) out.push(el('ul', { class: 'verdicts' }, judged.map(r => {
     const v = verdictOf(r), rest = r.verdict.sentence.slice(0, r.name.length + v.length + 4) === r.name + ': ' + v + ': ' ? r.verdict.sentence.slice(r.name.length + v.length + 4) : r.verdict.sentence;
     return el('li', { class: verdictClass(v) }, el('strong', {}, r.name + ' '), el('span', { class: 'badge' }, v), rest);
   })));
-  if (run.results.guard) out.push(el('p', {}, run.results.guard.sentence));
   return out;
 }
 

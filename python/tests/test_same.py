@@ -1,0 +1,32 @@
+"""A slice of the metamorphic contract (same.py): every method and change, and what is known to fail still does."""
+import unittest
+
+import same
+
+SEEDS = (1, 2)
+
+
+class Same(unittest.TestCase):
+    def test_slice(self):
+        """Data that says the same gets the same answer, or one warning says why not."""
+        known, ran, failed = same.known(), 0, {}
+        for method in same.methods():
+            for change in same.CHANGES:
+                for seed in SEEDS if (method, change) not in known else ():
+                    why = same.case(method, change, seed)
+                    ran += why != "-"
+                    if why not in (None, "-"):
+                        failed[f"{method}: {change}: {seed}"] = why
+        self.maxDiff = None
+        self.assertEqual(failed, {})
+        self.assertGreater(ran, 1000)
+
+    def test_known(self):
+        """A failure that is mended comes off the list."""
+        known = same.known()
+        self.assertEqual([pair for pair in known if pair[0] not in same.methods() or pair[1] not in same.CHANGES], [])
+        self.assertEqual(same.mended(known), [])
+
+
+if __name__ == "__main__":
+    same.support.main()
