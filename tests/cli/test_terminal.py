@@ -95,7 +95,8 @@ def test_interrupt_keeps_what_is_complete(folder):
     kept = parses(read(folder, "o/results.json"))
     runs = {len(m["runs"]) for m in kept["results"] if m.get("runs")}
     assert len(runs) == 1 and f"the {runs.pop()} complete repeat" in err, err
-    assert "svm" in out
+    best = next(m["name"] for m in kept["results"] if m.get("runs"))  # the table may leave out others
+    assert best in out, (best, out)
 
 
 def test_interrupt_of_the_demo_leaves_no_folder(folder):
