@@ -48,6 +48,7 @@ docs: all ## make the generated pages of docs/ again
 	@$(RELEASE)/ferry help --markdown >docs/command.md
 	@FERRY_LIBRARY=$(RELEASE)/libferry.so python3 -B python/generate.py update
 	@scripts/reproduction
+	@scripts/papers
 	@python3 -B tests/cli/test_tutorial.py $(RELEASE)/ferry --update
 
 site: all ## build the manual as a site (build/site/index.html)
