@@ -1,6 +1,7 @@
 """Ferry for Python: heterogeneous transfer learning as estimators of the scikit-learn family.
 
 >>> import ferryml
+>>> model = ferryml.Ferry().fit(X, y, sources=[ferryml.Source(Xs, ys)])          # chooses: model.answer_
 >>> model = ferryml.TTL().fit(X, y, sources=[ferryml.Source(Xs, ys), ferryml.Bridge(views={"a": Xa, "b": Xb})])
 >>> ferryml.compare(X, y, sources=[...])          # does transfer help here?
 
@@ -8,6 +9,7 @@ The work is done by the C library; see docs/python.md.
 """
 from ._compare import Advice, Comparison, advise, answer, compare, load_results, select
 from ._data import Bridge, Domain, Source
+from ._ferry import AutoTransfer, Ferry, FerryNumbers
 from ._io import datasets, doctor, fetch, load, read
 from ._lib import (FerryCancelled, FerryError, FerryFileNotFoundError, FerryIOError, FerryMemoryError, FerryNeedsError, FerryNumericError,
                    FerryValueError, FerryWarning, __version__)
@@ -18,7 +20,7 @@ from ._model import Model
 from ._pipeline import Step, TransferPipeline, make_transfer_pipeline, per_domain, shared, target_only
 from ._split import HiddenLabelSplit
 
-__all__ = ["Advice", "Comparison", "advise", "answer", "compare", "load_results", "select", "datasets", "doctor", "fetch", "load", "read", "Bridge", "Domain", "Source", "Link", "Model", "Step", "TransferPipeline", "make_transfer_pipeline", "per_domain", "shared", "target_only", "HiddenLabelSplit", "FerryCancelled", "FerryError", "FerryFileNotFoundError", "FerryIOError", "FerryMemoryError",
+__all__ = ["AutoTransfer", "Ferry", "FerryNumbers", "Advice", "Comparison", "advise", "answer", "compare", "load_results", "select", "datasets", "doctor", "fetch", "load", "read", "Bridge", "Domain", "Source", "Link", "Model", "Step", "TransferPipeline", "make_transfer_pipeline", "per_domain", "shared", "target_only", "HiddenLabelSplit", "FerryCancelled", "FerryError", "FerryFileNotFoundError", "FerryIOError", "FerryMemoryError",
            "FerryNeedsError", "FerryNumericError", "FerryValueError", "FerryWarning", "__version__"] + _estimators
 
 

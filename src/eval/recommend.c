@@ -34,14 +34,38 @@ static json_t *three(double at, double low, double high)
                      ferry_i_json_real(high));
 }
 
-/* The evidence as a diagnostic of the model. */
+/* Every candidate: its weight, the mean of its errors on labels that its fits did not see (null: none were hidden),
+ * whether it sees a source, and the scale that makes probabilities of its scores. */
+static json_t *candidates_json(const ferry_results *rs, const choice *c)
+{
+    const held_out *e = &c->v.e;
+    json_t *all = json_object();
+
+    for (int64_t j = 0; all && j < e->candidates; j++) {
+        const ferry_result *r = &rs->result[c->v.place[j]].pub;
+        double error = e->error && e->n > 0 ? 0 : NAN;
+        for (int64_t i = 0; e->error && i < e->n; i++)
+            error += e->error[j * e->n + i] / (double)e->n;
+        json_t *one = json_pack(
+            "[o, o, b, o]", ferry_i_json_real(c->p.w[j]), ferry_i_json_real(error),
+            (int)(r->uses != FERRY_USES_TARGET_ONLY), ferry_i_json_real(c->v.scale[j]));
+        if (json_object_set_new(all, r->name, one) != 0) {
+            json_decref(all);
+            return NULL;
+        }
+    }
+    return all;
+}
+
+/* The evidence as a diagnostic of the model; takes the candidates. */
 static ferry_status keep_evidence(ferry_ctx *ctx, const ferry_recommendation *a,
-                                  ferry_model *m)
+                                  json_t *candidates, ferry_model *m)
 {
     ferry_status st = FERRY_OK;
     const char *told = m->diagnostics;
     json_t *all = NULL, *own = NULL;
 
+    FERRY_HAVE(ctx, candidates);
     FERRY_TRY(ferry_i_json_parse(ctx, told, (int64_t)strlen(told), 0, NULL, &all));
     own = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:I, s:f}", "use", a->use,
@@ -52,9 +76,11 @@ static ferry_status keep_evidence(ferry_ctx *ctx, const ferry_recommendation *a,
         three(a->value_without, a->low_without, a->high_without), "worth",
         three(a->worth, a->worth_low, a->worth_high), "verdict",
         ferry_worth_name(a->verdict), "labels", (json_int_t)a->labels, "level", a->level);
-    FERRY_HAVE(ctx, own && json_object_set(all, "answer", own) == 0);
+    FERRY_HAVE(ctx, own && json_object_set(own, "candidates", candidates) == 0 &&
+                        json_object_set(all, "answer", own) == 0);
     FERRY_TRY(ferry_i_model_set_diagnostics(ctx, m, all));
 done:
+    json_decref(candidates);
     json_decref(own);
     json_decref(all);
     return st;
@@ -80,7 +106,7 @@ static void body(scope *s, void *arg)
     answer_promise(s, &c, w->a);
     scope_check(s, ferry_i_answer_words(ctx, w->task, w->rs, w->a));
     scope_check(s, ferry_i_fit_blend(ctx, w->split, c.w.n, parts, &w->model));
-    scope_check(s, keep_evidence(ctx, w->a, w->model));
+    scope_check(s, keep_evidence(ctx, w->a, candidates_json(w->rs, &c), w->model));
 }
 
 ferry_status ferry_fit_answer(ferry_ctx *outer, const ferry_task *task, int single,

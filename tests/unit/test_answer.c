@@ -43,7 +43,8 @@ static ferry_task *task_of(ferry_ctx *ctx, const char *labelled, const uint8_t *
         0) { /* drawn by class they would depend on hidden ones */
         char text[N * 16] = "", how[4200];
         for (int i = 0; i < SEEN; i++)
-            (void)snprintf(text + strlen(text), 16, "%s\n", ferry_i_domain_id_at(target, i));
+            (void)snprintf(text + strlen(text), 16, "%s\n",
+                           ferry_i_domain_id_at(target, i));
         (void)snprintf(how, sizeof how, "ids:%s", tmp_file("ids", text, -1));
         assert_ok(ctx, ferry_domain_set_labelled(ctx, target, how));
     } else
@@ -175,6 +176,8 @@ static void test_fit(void **state)
     assert_string_equal(model->method->name, a->members > 1 ? "blend" : "svm");
     assert_true(a->members > 1);
     assert_non_null(strstr(model->diagnostics, a->use));
+    const char *candidates = strstr(model->diagnostics, "\"candidates\"");
+    assert_true(candidates && strstr(candidates, a->member[0].name));
     assert_ok(ctx, ferry_predict(ctx, model, target, &p));
     for (int64_t i = 0; i < N; i++) {
         double sum = 0;
