@@ -16,8 +16,8 @@
 enum { MOST_STEPS = 200 };
 
 static const field factor_fields[] = {
-    ARRAY(factor_state, CHOICE, loss, .lo = 0, .hi = FERRY_NMTF_KL + 1),
-    ARRAY(factor_state, CHOICE, norm, .lo = 0, .hi = FERRY_NMTF_SIMPLEX + 1),
+    ARRAY(factor_state, CHOICE, loss, .lo = 0, .hi = NMTF_KL + 1),
+    ARRAY(factor_state, CHOICE, norm, .lo = 0, .hi = NMTF_SIMPLEX + 1),
     FIELD_AS(factor_state, BLOCK, h, "H", .rows = WIDTH, .cols = CLASSES),
     FIELD_AS(factor_state, FLAG, named, "seen.named"),
     FIELD_AS(factor_state, INTS, key, "seen.key", .rows = SIZE(factor_state, rows)),
@@ -37,22 +37,7 @@ static void factor_check(scope *s, const void *state)
 const table factor_table = {sizeof(factor_state), factor_fields, FERRY_COUNT(factor_fields),
                             factor_check, NULL};
 
-static void nmtf_free(void *n)
-{
-    ferry_i_nmtf_free(n);
-}
-
-ferry_nmtf *factorisation(scope *s, int64_t c, int64_t p1, int64_t pa, int64_t p2,
-                          int64_t n_views, const ferry_nmtf_place *views)
-{
-    ferry_nmtf *n = NULL;
-
-    scope_check(s, ferry_i_nmtf_new(scope_ctx(s), c, p1, pa, p2, n_views, views, &n));
-    scope_defer(s, nmtf_free, n);
-    return n;
-}
-
-ferry_stop why_stopped(const ferry_nmtf_found *found)
+ferry_stop why_stopped(const nmtf_found *found)
 {
     if (found->finish) return FERRY_STOP_FINISH;
     return found->converged ? FERRY_STOP_TOL : FERRY_STOP_MAX_ITER;
@@ -162,7 +147,7 @@ static void recall(const factor_state *m, const domain *d, block out)
 /* ---- the model ---- */
 
 void factor_model(scope *s, scope *to, const problem *p, const uint8_t *keep,
-                  const ferry_nmtf_options *o, block h, block g, factor_state *m)
+                  const nmtf_options *o, block h, block g, factor_state *m)
 {
     int64_t *row = NEW(s, int64_t, p->cols), next = 0;
 
@@ -182,26 +167,25 @@ void factor_model(scope *s, scope *to, const problem *p, const uint8_t *keep,
  * (a view of the target alone) say nothing about G, and need not be non-negative. */
 static void fold_in(scope *s, const factor_state *m, const domain *d, block out)
 {
-    const ferry_nmtf_options o = {
-        .loss = (ferry_nmtf_loss)m->loss, .norm = (ferry_nmtf_norm)m->norm, .exponent = 1};
+    const nmtf_options o = {
+        .loss = (nmtf_loss)m->loss, .norm = (nmtf_norm)m->norm, .exponent = 1};
     uint8_t *used = NEW(s, uint8_t, d->x.cols);
 
     for (int64_t j = 0; j < d->x.cols; j++)
         for (int64_t k = 0; k < out.k; k++)
             used[j] |= ROW(m->h, j)[k] != 0;
     const matrix x = take_columns(s, d->x, used, false);
-    ferry_nmtf *n = factorisation(s, out.k, 1, 0, 0, 1, &(ferry_nmtf_place){x.m, 0, 0, 1});
+    nmtf *n = nmtf_new(s, out.k, 1, 0, 0, 1, &(nmtf_input){x, 0, 0, 1});
     for (int64_t j = 0, row = 0; j < d->x.cols; j++)
         if (used[j])
-            memcpy(FERRY_ROW(n->view[0].h, row++), ROW(m->h, j),
-                   (size_t)out.k * sizeof(double));
-    const block g = block_of(d->rows, n->domain[0].g);
+            memcpy(ROW(n->view[0].h, row++), ROW(m->h, j), (size_t)out.k * sizeof(double));
+    const block g = n->domain[0].g;
     for (int64_t e = 0; e < g.n * g.k; e++)
         g.at[e] = 1 / (double)g.k;
-    if (o.loss == FERRY_NMTF_KL) scope_check(s, ferry_i_nmtf_divergence(scope_ctx(s), n));
-    for (int t = 0; t < (o.norm == FERRY_NMTF_SIMPLEX ? 1 : MOST_STEPS); t++)
-        scope_check(s, ferry_i_nmtf_members(scope_ctx(s), n, &o));
-    ferry_i_nmtf_rows_to_1(n, &n->domain[0]);
+    if (o.loss == NMTF_KL) nmtf_divergence(s, n);
+    for (int t = 0; t < (o.norm == NMTF_SIMPLEX ? 1 : MOST_STEPS); t++)
+        nmtf_members(s, n, &o);
+    nmtf_rows_to_1(n, &n->domain[0]);
     copy(g, out);
 }
 

@@ -14,43 +14,37 @@ enum { TILE = FERRY_TILE, MOST_PIECES = 64, PIECE = 64 /* tiles */ };
 /* A block of F: F1 first, then Fa and F2 of every view of the group in turn. */
 typedef struct part {
     /* where its numbers are while it is not in tiles */
-    ferry_block *f;
+    block f;
     /* the A that it meets; that of Fa is shared by all views of the group */
-    ferry_small *a;
+    small a;
     double *sums;      /* of the columns, for later */
     const double *due; /* what the columns are still to be multiplied by; NULL: nothing */
     double w;          /* of its sums in the step of A */
 } part;
 
 /* Of one group; made by its first step and kept. */
-struct ferry_nmtf_tiles {
+struct nmtf_tiles {
     ferry_tiles t;
     part part[FERRY_TILE_PARTS];
-    double *room[2]; /* f and sums before they were aligned */
 };
 
-void ferry_i_nmtf_tiles_free(ferry_nmtf_tiles *z)
+/* n zeros that begin with a line of the cache. */
+static double *in_lines(scope *s, int64_t n)
 {
-    if (!z) return;
-    FERRY_FREE(z->t.row, z->t.has, z->t.dead, z->t.a, z->room[0], z->room[1], z);
-}
+    double *at = NEW(s, double, n + 8);
 
-/* n zeros that begin with a line of the cache, in new memory. */
-static double *in_lines(int64_t n, double **room)
-{
-    *room = ferry_i_calloc(n + 8, sizeof **room);
-    return *room ? *room + (8 - (uintptr_t)*room / sizeof(double) % 8) % 8 : NULL;
+    return at + (8 - (uintptr_t)at / sizeof(double) % 8) % 8;
 }
 
 /* Another block of columns, behind those there are. */
-static part *add_part(ferry_nmtf_tiles *z, ferry_block *f, ferry_small *a, double *sums)
+static part *add_part(nmtf_tiles *z, block f, small a, double *of_columns)
 {
     const int64_t b = z->t.n_parts++;
 
-    z->part[b] = (part){f, a, sums, NULL, 1};
+    z->part[b] = (part){f, a, of_columns, NULL, 1};
     z->t.at[b] = z->t.width;
-    z->t.p[b] = f->k;
-    z->t.width += f->k;
+    z->t.p[b] = f.k;
+    z->t.width += f.k;
     return &z->part[b];
 }
 
@@ -58,25 +52,25 @@ static part *add_part(ferry_nmtf_tiles *z, ferry_block *f, ferry_small *a, doubl
  * Called before every use: the arrays of P, H and K stay where they are, but what is due
  * changes with every normalisation. Part 0 is F1; view v has 1 + 2 v (Fa) and 2 + 2 v
  * (F2). */
-static void list_parts(ferry_nmtf *n, int64_t g, ferry_nmtf_tiles *z)
+static void list_parts(nmtf *n, int64_t g, nmtf_tiles *z)
 {
-    ferry_nmtf_group *gr = &n->group[g];
+    nmtf_group *gr = &n->group[g];
     ferry_tiles *t = &z->t;
 
     t->n_parts = t->n_views = t->width = 0;
     part *b = add_part(z, gr->f1, gr->a1, gr->f1_sums);
     if (n->pending) b->due = gr->f1_sums;
     for (int64_t i = 0; i < n->n_views; i++) {
-        ferry_nmtf_view *v = &n->view[i];
+        nmtf_view *v = &n->view[i];
         if (v->group != g) continue;
         b = add_part(z, v->fa, gr->aa, v->fa_sums);
         b->w = v->w;
         if (n->pending && v->fa_scaled) b->due = v->fa_sums;
         b = add_part(z, v->f2, v->a2, v->f2_sums);
         if (n->pending) b->due = v->f2_sums;
-        t->pv[t->n_views] = v->p->data;
-        t->hv[t->n_views] = v->h->data;
-        t->kv[t->n_views] = n->domain[v->domain].k->data;
+        t->pv[t->n_views] = v->p.at;
+        t->hv[t->n_views] = v->h.at;
+        t->kv[t->n_views] = n->domain[v->domain].k.at;
         t->w[t->n_views++] = v->w;
     }
 }
@@ -90,64 +84,52 @@ static int by_key(const void *a, const void *b)
 }
 
 /* key[i] <- views << 32 | feature, sorted; how many tiles of one set of views they fill.
- * A feature has a view where the view's column is not empty, on whichever rank; a dense view
- * has all. A tile never mixes two sets of views, so that whole parts of it can be left out. */
-static ferry_status sort_features(ferry_ctx *ctx, const ferry_nmtf *n, int64_t g,
-                                  int64_t *key, int64_t *tiles)
+ * A feature has a view where some row has an entry there; a dense view has all. A tile never mixes two sets of views, so that whole parts of it can be left out. */
+static int64_t sort_features(scope *s, const nmtf *n, int64_t g, int64_t *key)
 {
-    ferry_status st = FERRY_OK;
     const int64_t m = n->group[g].m;
-    int64_t bit = 0;
-    uint8_t *has = NULL;
+    int64_t bit = 0, tiles = 0;
 
-    *tiles = 0;
-    FERRY_NEW(ctx, has, m);
     for (int64_t r = 0; r < m; r++)
         key[r] = r;
     for (int64_t i = 0; i < n->n_views; i++) {
-        const ferry_matrix *x = n->view[i].x;
+        const matrix x = n->view[i].x;
         if (n->view[i].group != g) continue;
+        uint8_t *has = x.m->dense ? NULL : columns_used(s, x);
         for (int64_t r = 0; r < m; r++)
-            has[r] = !ferry_i_matrix_indexed(x) || x->t_start[r + 1] > x->t_start[r];
-        FERRY_TRY(ferry_i_any_rows(ctx, x, m, has));
-        for (int64_t r = 0; r < m; r++)
-            if (has[r]) key[r] |= INT64_C(1) << (32 + bit);
+            if (!has || has[r]) key[r] |= INT64_C(1) << (32 + bit);
         bit++;
+        scope_drop(s, has);
     }
     qsort(key, (size_t)m, sizeof *key, by_key);
-    for (int64_t r = 0, last = 0; r < m; r = last, ++*tiles)
+    for (int64_t r = 0, last = 0; r < m; r = last, ++tiles)
         for (last = r; last < m && last < r + TILE && key[last] >> 32 == key[r] >> 32;)
             last++;
-done:
-    ferry_i_free(has);
-    return st;
+    return tiles;
 }
 
 /* Once a group. m x width numbers, padded where a set of views ends within a tile (row
  * -1). `pieces` depends on the size alone, so that sums do not depend on threads. */
-ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
+void nmtf_tiles_new(scope *s, nmtf *n, int64_t g)
 {
-    ferry_status st = FERRY_OK;
     const int64_t m = n->group[g].m;
-    ferry_nmtf_tiles *z = NULL;
-    int64_t *key = NULL, at = 0;
+    int64_t at = 0;
 
-    if (n->group[g].tiles) return st;
-    FERRY_NEW(ctx, z, 1);
-    FERRY_NEW(ctx, key, m);
+    if (n->group[g].tiles) return;
+    nmtf_tiles *z = NEW(s, nmtf_tiles, 1);
+    int64_t *key = NEW(s, int64_t, m);
     ferry_tiles *t = &z->t;
     t->c = n->c;
-    t->tiny = FERRY_NMTF_TINY;
+    t->tiny = NMTF_TINY;
     list_parts(n, g, z);
-    FERRY_TRY(sort_features(ctx, n, g, key, &t->n));
+    t->n = sort_features(s, n, g, key);
     t->pieces = 1 + t->n / PIECE < MOST_PIECES ? 1 + t->n / PIECE : MOST_PIECES;
-    FERRY_NEW(ctx, t->row, t->n * TILE);
-    FERRY_NEW(ctx, t->has, t->n);
-    FERRY_NEW(ctx, t->dead, t->n * t->n_parts);
-    FERRY_NEW(ctx, t->a, t->width * (3 * n->c + 1));
-    t->f = in_lines(t->n * t->width * TILE, &z->room[0]);
-    t->sums = in_lines(t->pieces * ferry_i_tiles_sums(t) * FERRY_TILE_ROOM, &z->room[1]);
-    FERRY_HAVE(ctx, t->f && t->sums);
+    t->row = NEW(s, int32_t, t->n * TILE);
+    t->has = NEW(s, uint32_t, t->n);
+    t->dead = NEW(s, uint8_t, t->n * t->n_parts);
+    t->a = NEW(s, double, t->width *(3 * n->c + 1));
+    t->f = in_lines(s, t->n * t->width * TILE);
+    t->sums = in_lines(s, t->pieces * ferry_i_tiles_sums(t) * FERRY_TILE_ROOM);
     for (int64_t i = 0; i < t->n; i++) {
         t->has[i] = (uint32_t)(key[at] >> 32);
         for (int64_t r = 0; r < TILE; r++) {
@@ -155,18 +137,15 @@ ferry_status ferry_i_nmtf_tiles_new(ferry_ctx *ctx, ferry_nmtf *n, int64_t g)
             t->row[i * TILE + r] = more ? (int32_t)(key[at++] & INT32_MAX) : -1;
         }
     }
-    FERRY_MOVE(n->group[g].tiles, z);
-done:
-    ferry_i_nmtf_tiles_free(z);
-    ferry_i_free(key);
-    return st;
+    scope_drop(s, key);
+    n->group[g].tiles = z;
 }
 
 /* F from the blocks to the tiles, or back; columns times what is due.
  * On the way in a part of a tile that is all 0 is marked dead: a multiplicative step
  * leaves it so for ever. On the way back due factors are applied and so are no longer
  * pending. */
-static void carry(const ferry_nmtf_tiles *z, bool back)
+static void move_f(const nmtf_tiles *z, bool back)
 {
     const ferry_tiles *t = &z->t;
 
@@ -178,7 +157,7 @@ static void carry(const ferry_nmtf_tiles *z, bool back)
                 const int64_t row = t->row[i * TILE + r];
                 double *tile = t->f + (i * t->width + t->at[b]) * TILE + r;
                 for (int64_t l = 0; row >= 0 && l < t->p[b]; l++) {
-                    double *block = FERRY_ROW(pt->f, row) + l;
+                    double *block = ROW(pt->f, row) + l;
                     if (back)
                         *block = tile[l * TILE] * (pt->due ? pt->due[l] : 1);
                     else
@@ -191,17 +170,17 @@ static void carry(const ferry_nmtf_tiles *z, bool back)
 }
 
 /* F of all groups back to the blocks, up to date. */
-void ferry_i_nmtf_untile(ferry_nmtf *n)
+void nmtf_untile(nmtf *n)
 {
     for (int64_t g = 0; g < n->n_groups; g++) {
         list_parts(n, g, n->group[g].tiles);
-        carry(n->group[g].tiles, true);
+        move_f(n->group[g].tiles, true);
     }
     n->tiled = n->pending = false;
 }
 
 /* The kernels have arrays of fixed size on the stack; beyond that step by step. */
-bool ferry_i_nmtf_tiles_fit(const ferry_nmtf *n)
+bool nmtf_tiles_fit(const nmtf *n)
 {
     bool fit = n->c <= FERRY_TILE_CLASSES && n->n_views <= FERRY_TILE_VIEWS;
 
@@ -216,7 +195,7 @@ bool ferry_i_nmtf_tiles_fit(const ferry_nmtf *n)
  * s is what the column is due. (f s) A = f (A s); and moving f s by sqrt(u / d) is the
  * same as moving f by sqrt(u s / (d / s)), so the denominator's A is divided by s, and
  * its floor with it. With exponent 1, f s u / d = f (u s) / d: the denominator stays. */
-static void load_a(const ferry_nmtf_tiles *z)
+static void load_a(const nmtf_tiles *z)
 {
     const ferry_tiles *t = &z->t;
     const int64_t c = t->c;
@@ -227,49 +206,49 @@ static void load_a(const ferry_nmtf_tiles *z)
             double *to = t->a + (t->at[b] + l) * (3 * c + 1);
             const double s = pt->due ? pt->due[l] : 1, low = t->root ? 1 / s : 1;
             for (int64_t k = 0; k < c; k++) {
-                to[k] = FERRY_AT(pt->a, l, k) * s;
-                to[c + k] = FERRY_AT(pt->a, l, k) * low;
-                to[2 * c + k] = FERRY_AT(pt->a, l, k);
+                to[k] = AT(pt->a, l, k) * s;
+                to[c + k] = AT(pt->a, l, k) * low;
+                to[2 * c + k] = AT(pt->a, l, k);
             }
-            to[3 * c] = FERRY_NMTF_EPS * low;
+            to[3 * c] = NMTF_EPS * low;
         }
 }
 
 /* A <- A (F'P / F'Q)^e from the sums of parts from, from + 2, ... that share it.
  * Parts that share an A (the Fa of all views) stand two apart. The layout of `sums` is
  * that of packed.h: two numbers, then 2 c + 1 for each column. */
-static void move_a(const ferry_nmtf_tiles *z, int64_t from, int64_t n_parts)
+static void move_a(const nmtf_tiles *z, int64_t from, int64_t n_parts)
 {
     const ferry_tiles *t = &z->t;
     const part *b = &z->part[from];
 
     for (int64_t l = 0; l < t->p[from]; l++)
         for (int64_t k = 0; k < t->c; k++) {
-            double up = 0, down = 0, ratio, *a = &FERRY_AT(b->a, l, k);
+            double up = 0, down = 0, ratio, *a = &AT(b->a, l, k);
             for (int64_t v = 0; v < n_parts; v++) {
                 const double *sum =
                     t->sums + 2 + (t->at[from + 2 * v] + l) * (2 * t->c + 1) + k;
                 up += b[2 * v].w * sum[0];
                 down += b[2 * v].w * sum[t->c];
             }
-            ratio = up / fmax(down, FERRY_NMTF_EPS);
+            ratio = up / fmax(down, NMTF_EPS);
             *a *= t->root ? sqrt(fmax(ratio, 0)) : ratio;
-            if (*a < FERRY_NMTF_TINY) *a = 0;
+            if (*a < NMTF_TINY) *a = 0;
         }
 }
 
 /* The engine moves F and adds up; A, which is small, moves here; then H is made anew
  * from both, for G's step and the next Q. |X|^2 is what the engine's two sums lack of
  * the objective. */
-void ferry_i_nmtf_tiles_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o,
-                             int64_t g, double *objective)
+void nmtf_tiles_step(scope *s, nmtf *n, const nmtf_options *o, int64_t g, double *objective)
 {
-    ferry_nmtf_tiles *z = n->group[g].tiles;
+    ferry_ctx *ctx = scope_ctx(s);
+    nmtf_tiles *z = n->group[g].tiles;
     ferry_tiles *t = &z->t;
 
     t->root = o->exponent != 1;
     list_parts(n, g, z);
-    if (!n->tiled) carry(z, false);
+    if (!n->tiled) move_f(z, false);
     load_a(z);
     ferry_e(ctx)->tiles_step(ctx, t);
     move_a(z, 0, 1);          /* A1 */
@@ -279,8 +258,8 @@ void ferry_i_nmtf_tiles_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_opt
     for (int64_t b = 0; b < t->n_parts; b++)
         for (int64_t l = 0; l < t->p[b]; l++)
             z->part[b].sums[l] = t->sums[1 + (t->at[b] + l + 1) * (2 * t->c + 1)];
-    if (objective) *objective += t->sums[1] - 2 * t->sums[0];
-    for (int64_t i = 0; objective && i < n->n_views; i++)
+    *objective += t->sums[1] - 2 * t->sums[0];
+    for (int64_t i = 0; i < n->n_views; i++)
         if (n->view[i].group == g) *objective += n->view[i].w * n->view[i].norm2;
     /* A has moved; nothing is due any more that H would need (it takes the third part) */
     load_a(z);

@@ -422,6 +422,13 @@ void axpby(scope *s, double alpha, block a, double beta, block b)
     ferry_e(scope_ctx(s))->axpby(scope_ctx(s), alpha, &x, beta, &y);
 }
 
+void scale_columns(scope *s, block b, const double *by)
+{
+    ferry_block x = block_ref(b);
+
+    ferry_e(scope_ctx(s))->bscale(scope_ctx(s), &x, FERRY_COLS, by);
+}
+
 /* ---- centred products ----
  *
  * A dense X is centred first, since the differences lose digits where means are large; of a large one that is done

@@ -118,6 +118,8 @@ void bmul(scope *s, block a, small b, block out);
 void bmul_t(scope *s, block a, small b, block out);
 /* alpha A + beta B, into b. */
 void axpby(scope *s, double alpha, block a, double beta, block b);
+/* Column l times by[l]. */
+void scale_columns(scope *s, block b, const double *by);
 /* (X - 1 m')'D(X - 1 m') over all rows, D = diag(weight); mean NULL: 0, weight NULL: 1. CSR stays CSR. */
 small cross(scope *s, matrix x, const double *mean, const double *weight);
 /* (X - 1 m')(X - 1 m')', where all rows are here. */

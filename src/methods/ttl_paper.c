@@ -68,9 +68,9 @@ typedef struct coupled {
     int n_groups;
     int64_t n_views;
     uint8_t **keep; /* of each group: the columns it has */
-    ferry_nmtf_place *view;
+    nmtf_input *view;
     matrix *x; /* of each view */
-    ferry_nmtf *n;
+    nmtf *n;
 } coupled;
 
 /* ---- groups and their views ---- */
@@ -129,21 +129,21 @@ static coupled couple(scope *s, const problem *p, const ttl_paper_options *o)
     coupled f = {.p = p, .n_groups = p->n - p->n_sources};
 
     f.keep = NEW(s, uint8_t *, f.n_groups);
-    f.view = NEW(s, ferry_nmtf_place, 2 * p->n);
+    f.view = NEW(s, nmtf_input, 2 * p->n);
     f.x = NEW(s, matrix, 2 * p->n);
     for (int g = 0; g < f.n_groups; g++) {
         const int first = first_of_group(p, g), last = last_of_group(p, g);
         f.keep[g] = shared_amounts(s, p, first, last - first, last);
         for (int i = first; i <= last; i++) {
             f.x[f.n_views] = group_matrix(s, &f, g, i);
-            f.view[f.n_views] = (ferry_nmtf_place){f.x[f.n_views].m, g, i, 1};
+            f.view[f.n_views] = (nmtf_input){f.x[f.n_views], g, i, 1};
             f.n_views++;
         }
     }
     set_weights(s, o->weights, &f);
-    f.n = factorisation(s, p->classes, o->p1, 0, o->p2, f.n_views, f.view);
+    f.n = nmtf_new(s, p->classes, o->p1, 0, o->p2, f.n_views, f.view);
     for (int i = 0; i < p->n; i++)
-        scope_check(s, ferry_i_nmtf_know(scope_ctx(s), f.n, i, p->d[i].known));
+        nmtf_know(s, f.n, i, p->d[i].known);
     return f;
 }
 
@@ -159,7 +159,7 @@ static void start(scope *s, const ttl_paper_options *o, const coupled *f)
 
     for (int i = 0; i < f->n_groups; i++)
         key[i] = keys_of(s, p, f->keep[i]);
-    scope_check(s, ferry_i_nmtf_random(scope_ctx(s), f->n, rng, key));
+    nmtf_random(s, f->n, rng, key);
     if (o->start == START_UNIFORM) return;
     if (o->start == START_HOP) chain_labels(s, &by, p, false, p->n - 1, g, NULL);
     for (int i = 0; i < p->n; i++) {
@@ -167,8 +167,7 @@ static void start(scope *s, const ttl_paper_options *o, const coupled *f)
             g[i] = block_new(s, p->d[i].rows, p->d[i].n, p->classes);
             fill_by_key(rng, p->d[i].key, 0, 1, g[i]);
         }
-        const ferry_block first = block_ref(g[i]);
-        ferry_i_nmtf_start(f->n, i, &first, o->floor);
+        nmtf_start(f->n, i, g[i], o->floor);
     }
 }
 
@@ -178,7 +177,7 @@ static void start(scope *s, const ttl_paper_options *o, const coupled *f)
 static void report_features(scope *s, const coupled *f, block h)
 {
     const problem *p = f->p;
-    const ferry_nmtf_group *last = &f->n->group[f->n_groups - 1];
+    const nmtf_group *last = &f->n->group[f->n_groups - 1];
     const int64_t p1 = f->n->p1, c = h.k;
     double *classes = NEW(s, double, p->cols *c), *clusters = NEW(s, double, p->cols *p1);
 
@@ -190,7 +189,7 @@ static void report_features(scope *s, const coupled *f, block h)
         for (int64_t k = 0; k < c; k++)
             classes[j * c + k] = ROW(h, row)[k] - (all - ROW(h, row)[k]) / (double)(c - 1);
         for (int64_t l = 0; l < p1; l++)
-            clusters[j * p1 + l] = FERRY_ROW(last->f1, row)[l];
+            clusters[j * p1 + l] = ROW(last->f1, row)[l];
         row++;
     }
     report_top_columns(s, p, "top_features", p->names, c, classes);
@@ -227,8 +226,8 @@ static void ttl_paper_fits(scope *s, const problem *shape, const void *options)
 
     if (o->p1 + o->p2 == 0)
         scope_fail(s, FERRY_EINVAL, "ttl-paper: p1 = 0 and p2 = 0 leave no cluster");
-    if (o->norm != FERRY_NMTF_SIMPLEX) return;
-    if (o->loss != FERRY_NMTF_SQUARED)
+    if (o->norm != NMTF_SIMPLEX) return;
+    if (o->loss != NMTF_SQUARED)
         scope_fail(s, FERRY_EINVAL,
                    "ttl-paper: norm=simplex is least squares: it goes with loss=squared");
     if (shape->classes > SIMPLEX_MOST)
@@ -241,20 +240,17 @@ static void ttl_paper_fit(scope *s, scope *keep, const problem *p, const void *o
                           void *state)
 {
     const ttl_paper_options *o = options;
-    const ferry_nmtf_options how = {.loss = (ferry_nmtf_loss)o->loss,
-                                    .norm = (ferry_nmtf_norm)o->norm,
-                                    .exponent = o->exponent == 0 ? 0.5 : 1,
-                                    .warm = o->warm,
-                                    .iterations = o->iterations,
-                                    .tol = o->tol};
+    const nmtf_options how = {.loss = (nmtf_loss)o->loss,
+                              .norm = (nmtf_norm)o->norm,
+                              .exponent = o->exponent == 0 ? 0.5 : 1,
+                              .warm = o->warm,
+                              .iterations = o->iterations,
+                              .tol = o->tol};
     const coupled f = couple(s, p, o);
-    ferry_nmtf_found found;
 
     start(s, o, &f);
-    scope_check(s, ferry_i_nmtf_run(scope_ctx(s), f.n, &how, "ttl-paper", &found));
-    const block h = block_of(HERE(f.n->view[f.n_views - 1].h->rows),
-                             f.n->view[f.n_views - 1].h),
-                g = block_of(target(p)->rows, f.n->domain[p->n - 1].g);
+    const nmtf_found found = nmtf_run(s, f.n, &how, "ttl-paper");
+    const block h = f.n->view[f.n_views - 1].h, g = f.n->domain[p->n - 1].g;
     factor_model(s, keep, p, f.keep[f.n_groups - 1], &how, h, g, state);
     report_features(s, &f, h);
     report_ties(s, g);

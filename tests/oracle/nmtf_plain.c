@@ -14,37 +14,33 @@ typedef struct plain {
 
 /* Everything of one step, in full. */
 typedef struct board {
-    const ferry_nmtf_options *o;
-    ferry_nmtf *n;
+    const nmtf_options *o;
+    nmtf *n;
     plain *x, *h, *p, *q; /* one per view */
-    bool failed;
 } board;
 
-static plain make(board *b, int64_t rows, int64_t cols)
+static plain make(scope *s, int64_t rows, int64_t cols)
 {
-    plain a = {rows, cols, ferry_i_calloc(rows * cols, sizeof(double))};
-
-    b->failed = b->failed || !a.at;
-    return a;
+    return (plain){rows, cols, NEW(s, double, rows *cols)};
 }
 
-static double block_at(const ferry_block *b, int64_t i, int64_t j)
+static double block_at(block b, int64_t i, int64_t j)
 {
-    return b->data[i * b->k + j];
+    return ROW(b, i)[j];
 }
 
 /* H(j, k) of a view. */
-static double model_at(const ferry_nmtf *n, const ferry_nmtf_view *v, int64_t j, int64_t k)
+static double model_at(const nmtf *n, const nmtf_view *v, int64_t j, int64_t k)
 {
-    const ferry_nmtf_group *g = &n->group[v->group];
+    const nmtf_group *g = &n->group[v->group];
     double sum = 0;
 
     for (int64_t l = 0; l < n->p1; l++)
-        sum += block_at(g->f1, j, l) * FERRY_AT(g->a1, l, k);
+        sum += block_at(g->f1, j, l) * AT(g->a1, l, k);
     for (int64_t l = 0; l < n->pa; l++)
-        sum += block_at(v->fa, j, l) * FERRY_AT(g->aa, l, k);
+        sum += block_at(v->fa, j, l) * AT(g->aa, l, k);
     for (int64_t l = 0; l < n->p2; l++)
-        sum += block_at(v->f2, j, l) * FERRY_AT(v->a2, l, k);
+        sum += block_at(v->f2, j, l) * AT(v->a2, l, k);
     return sum;
 }
 
@@ -55,38 +51,23 @@ static void fill_x(const ferry_matrix *x, plain *to)
             to->at[row_column(x, i, e) * to->cols + i] = row_values(x)[e];
 }
 
-static void board_clear(board *b)
+static board board_of(scope *s, nmtf *n, const nmtf_options *o)
 {
-    for (int64_t v = 0; v < b->n->n_views; v++) {
-        if (b->x) ferry_i_free(b->x[v].at);
-        if (b->h) ferry_i_free(b->h[v].at);
-        if (b->p) ferry_i_free(b->p[v].at);
-        if (b->q) ferry_i_free(b->q[v].at);
-    }
-    ferry_i_free(b->x);
-    ferry_i_free(b->h);
-    ferry_i_free(b->p);
-    ferry_i_free(b->q);
-}
+    board b = {.o = o, .n = n};
 
-static ferry_status board_init(ferry_ctx *ctx, board *b)
-{
-    const ferry_nmtf *n = b->n;
-
-    b->x = ferry_i_calloc(n->n_views, sizeof *b->x);
-    b->h = ferry_i_calloc(n->n_views, sizeof *b->h);
-    b->p = ferry_i_calloc(n->n_views, sizeof *b->p);
-    b->q = ferry_i_calloc(n->n_views, sizeof *b->q);
-    b->failed = !b->x || !b->h || !b->p || !b->q;
-    for (int64_t v = 0; !b->failed && v < n->n_views; v++) {
-        const ferry_matrix *x = n->view[v].x;
-        b->x[v] = make(b, x->cols, x->rows);
-        b->h[v] = make(b, x->cols, n->c);
-        b->p[v] = make(b, x->cols, n->c);
-        b->q[v] = make(b, x->cols, n->c);
-        if (!b->failed) fill_x(x, &b->x[v]);
+    b.x = NEW(s, plain, n->n_views);
+    b.h = NEW(s, plain, n->n_views);
+    b.p = NEW(s, plain, n->n_views);
+    b.q = NEW(s, plain, n->n_views);
+    for (int64_t v = 0; v < n->n_views; v++) {
+        const ferry_matrix *x = n->view[v].x.m;
+        b.x[v] = make(s, x->cols, x->rows);
+        b.h[v] = make(s, x->cols, n->c);
+        b.p[v] = make(s, x->cols, n->c);
+        b.q[v] = make(s, x->cols, n->c);
+        fill_x(x, &b.x[v]);
     }
-    return b->failed ? ferry_i_nomem(ctx) : FERRY_OK;
+    return b;
 }
 
 static void fill_h(board *b, int64_t v)
@@ -99,7 +80,7 @@ static void fill_h(board *b, int64_t v)
 /* The model's value for feature j of instance i. */
 static double guess(const board *b, int64_t v, int64_t j, int64_t i)
 {
-    const ferry_block *g = b->n->domain[b->n->view[v].domain].g;
+    const block g = b->n->domain[b->n->view[v].domain].g;
     double y = 0;
 
     for (int64_t k = 0; k < b->n->c; k++)
@@ -112,25 +93,25 @@ static double guess(const board *b, int64_t v, int64_t j, int64_t i)
 static void weigh(const board *b, int64_t v, int64_t j, int64_t i, double *up, double *down)
 {
     const double x = b->x[v].at[j * b->x[v].cols + i], y = guess(b, v, j, i);
-    const bool kl = b->o->loss == FERRY_NMTF_KL;
+    const bool kl = b->o->loss == NMTF_KL;
 
-    *up = kl ? x / fmax(y, FERRY_NMTF_EPS) : x;
+    *up = kl ? x / fmax(y, NMTF_EPS) : x;
     *down = kl ? 1 : y;
 }
 
 /* H, P and Q of the views of a group. */
 static void fill_group(board *b, int64_t g)
 {
-    const ferry_nmtf *n = b->n;
+    const nmtf *n = b->n;
 
     for (int64_t v = 0; v < n->n_views; v++) {
-        const ferry_block *members = n->domain[n->view[v].domain].g;
+        const block members = n->domain[n->view[v].domain].g;
         if (n->view[v].group != g) continue;
         fill_h(b, v);
         for (int64_t j = 0; j < b->p[v].rows; j++)
             for (int64_t k = 0; k < n->c; k++) {
                 double p = 0, q = 0, up, down;
-                for (int64_t i = 0; i < members->rows; i++) {
+                for (int64_t i = 0; i < members.n; i++) {
                     weigh(b, v, j, i, &up, &down);
                     p += up * block_at(members, i, k);
                     q += down * block_at(members, i, k);
@@ -143,52 +124,52 @@ static void fill_group(board *b, int64_t g)
 
 static double moved(const board *b, double z, double up, double down)
 {
-    const double ratio = up / fmax(down, FERRY_NMTF_EPS);
+    const double ratio = up / fmax(down, NMTF_EPS);
     const double next = z * (b->o->exponent == 1 ? ratio : sqrt(ratio));
 
-    return next < FERRY_NMTF_TINY ? 0 : next;
+    return next < NMTF_TINY ? 0 : next;
 }
 
 /* F by the sums over its views (`only`: that view alone; else all of group g, weighted). */
-static void step_f(board *b, int64_t g, int64_t only, const ferry_small *a, ferry_block *f)
+static void step_f(board *b, int64_t g, int64_t only, small a, block f)
 {
-    const ferry_nmtf *n = b->n;
+    const nmtf *n = b->n;
 
-    for (int64_t j = 0; j < f->rows; j++)
-        for (int64_t l = 0; l < f->k; l++) {
+    for (int64_t j = 0; j < f.n; j++)
+        for (int64_t l = 0; l < f.k; l++) {
             double up = 0, down = 0;
             for (int64_t v = 0; v < n->n_views; v++) {
                 const double w = only >= 0 ? 1 : n->view[v].w;
                 if (n->view[v].group != g || (only >= 0 && v != only)) continue;
                 for (int64_t k = 0; k < n->c; k++) {
-                    up += w * b->p[v].at[j * n->c + k] * FERRY_AT(a, l, k);
-                    down += w * b->q[v].at[j * n->c + k] * FERRY_AT(a, l, k);
+                    up += w * b->p[v].at[j * n->c + k] * AT(a, l, k);
+                    down += w * b->q[v].at[j * n->c + k] * AT(a, l, k);
                 }
             }
-            f->data[j * f->k + l] = moved(b, f->data[j * f->k + l], up, down);
+            ROW(f, j)[l] = moved(b, ROW(f, j)[l], up, down);
         }
 }
 
 /* A likewise; the F of view v is `shared`, or the view's own fa or f2. */
-static void step_a(board *b, int64_t g, int64_t only, const ferry_block *shared, bool alike,
-                   ferry_small *a)
+static void step_a(board *b, int64_t g, int64_t only, const block *shared, bool alike,
+                   small a)
 {
-    const ferry_nmtf *n = b->n;
+    const nmtf *n = b->n;
 
-    for (int64_t l = 0; l < a->rows; l++)
+    for (int64_t l = 0; l < a.rows; l++)
         for (int64_t k = 0; k < n->c; k++) {
             double up = 0, down = 0;
             for (int64_t v = 0; v < n->n_views; v++) {
-                const ferry_nmtf_view *view = &n->view[v];
-                const ferry_block *f = shared ? shared : alike ? view->fa : view->f2;
+                const nmtf_view *view = &n->view[v];
+                const block f = shared ? *shared : alike ? view->fa : view->f2;
                 const double w = only >= 0 ? 1 : view->w;
                 if (view->group != g || (only >= 0 && v != only)) continue;
-                for (int64_t j = 0; j < f->rows; j++) {
+                for (int64_t j = 0; j < f.n; j++) {
                     up += w * block_at(f, j, l) * b->p[v].at[j * n->c + k];
                     down += w * block_at(f, j, l) * b->q[v].at[j * n->c + k];
                 }
             }
-            FERRY_AT(a, l, k) = moved(b, FERRY_AT(a, l, k), up, down);
+            AT(a, l, k) = moved(b, AT(a, l, k), up, down);
         }
 }
 
@@ -196,7 +177,7 @@ static void step_a(board *b, int64_t g, int64_t only, const ferry_block *shared,
 static void member_parts(board *b, int64_t d, int64_t i, int64_t k, double *above,
                          double *below)
 {
-    const ferry_nmtf *n = b->n;
+    const nmtf *n = b->n;
 
     *above = *below = 0;
     for (int64_t v = 0; v < n->n_views; v++) {
@@ -211,88 +192,80 @@ static void member_parts(board *b, int64_t d, int64_t i, int64_t k, double *abov
 }
 
 /* The sum of w H'H over the views of d. */
-static void bends(const board *b, int64_t d, ferry_small *s)
+static void bends(const board *b, int64_t d, small to)
 {
     for (int64_t k = 0; k < b->n->c; k++)
         for (int64_t l = 0; l < b->n->c; l++) {
-            FERRY_AT(s, k, l) = 0;
+            AT(to, k, l) = 0;
             for (int64_t v = 0; v < b->n->n_views; v++)
                 for (int64_t j = 0; b->n->view[v].domain == d && j < b->h[v].rows; j++)
-                    FERRY_AT(s, k, l) += b->n->view[v].w * b->h[v].at[j * b->n->c + k] *
-                                         b->h[v].at[j * b->n->c + l];
+                    AT(to, k, l) += b->n->view[v].w * b->h[v].at[j * b->n->c + k] *
+                                    b->h[v].at[j * b->n->c + l];
         }
 }
 
-static ferry_status step_g(ferry_ctx *ctx, board *b, int64_t d, double *next)
+static void step_g(scope *s, board *b, int64_t d, double *next)
 {
-    ferry_status st = FERRY_OK;
-    ferry_nmtf *n = b->n;
-    ferry_nmtf_domain *dom = &n->domain[d];
+    nmtf *n = b->n;
+    nmtf_domain *dom = &n->domain[d];
     double *above = next + n->c, below;
 
     bends(b, d, n->cc);
     for (int64_t i = 0; i < dom->n; i++) {
+        double *g = ROW(dom->g, i);
         for (int64_t k = 0; k < n->c; k++) {
             member_parts(b, d, i, k, &above[k], &below);
-            next[k] = moved(b, block_at(dom->g, i, k), above[k], below);
+            next[k] = moved(b, g[k], above[k], below);
         }
-        if (b->o->norm == FERRY_NMTF_SIMPLEX)
-            FERRY_TRY(ferry_i_nmtf_simplex_row(ctx, n->cc, above, next));
+        if (b->o->norm == NMTF_SIMPLEX) nmtf_simplex_row(s, n->cc, above, next);
         for (int64_t k = 0; k < n->c; k++)
-            FERRY_ROW(dom->g, i)
-        [k] = dom->known[i] < 0 ? next[k] : (double)(k == dom->known[i]);
+            g[k] = dom->known[i] < 0 ? next[k] : (double)(k == dom->known[i]);
     }
-done:
-    return st;
 }
 
-static void column_to_1(ferry_block *f, ferry_small *a, bool absorb)
+static void column_to_1(block f, const small *a)
 {
-    for (int64_t l = 0; l < f->k; l++) {
-        double sum = 0;
-        for (int64_t j = 0; j < f->rows; j++)
-            sum += block_at(f, j, l);
-        if (sum <= FERRY_NMTF_EPS) continue;
-        for (int64_t j = 0; j < f->rows; j++)
-            f->data[j * f->k + l] /= sum;
-        for (int64_t k = 0; absorb && k < a->cols; k++)
-            FERRY_AT(a, l, k) *= sum;
+    for (int64_t l = 0; l < f.k; l++) {
+        double all = 0;
+        for (int64_t j = 0; j < f.n; j++)
+            all += block_at(f, j, l);
+        if (all <= NMTF_EPS) continue;
+        for (int64_t j = 0; j < f.n; j++)
+            ROW(f, j)[l] /= all;
+        for (int64_t k = 0; a && k < a->cols; k++)
+            AT(*a, l, k) *= all;
     }
 }
 
 static void normalise(board *b)
 {
-    ferry_nmtf *n = b->n;
-    const bool absorb = b->o->norm != FERRY_NMTF_PAPER;
+    nmtf *n = b->n;
+    const bool absorb = b->o->norm != NMTF_PAPER;
 
-    if (b->o->norm == FERRY_NMTF_NONE) return;
+    if (b->o->norm == NMTF_NONE) return;
     for (int64_t g = 0; g < n->n_groups; g++)
-        column_to_1(n->group[g].f1, n->group[g].a1, absorb);
+        column_to_1(n->group[g].f1, absorb ? &n->group[g].a1 : NULL);
     for (int64_t v = 0; v < n->n_views; v++) {
-        if (!absorb) column_to_1(n->view[v].fa, NULL, false);
-        column_to_1(n->view[v].f2, n->view[v].a2, absorb);
+        if (!absorb) column_to_1(n->view[v].fa, NULL);
+        column_to_1(n->view[v].f2, absorb ? &n->view[v].a2 : NULL);
     }
-    for (int64_t d = 0; d < n->n_domains && b->o->norm != FERRY_NMTF_SIMPLEX; d++)
+    for (int64_t d = 0; d < n->n_domains && b->o->norm != NMTF_SIMPLEX; d++)
         for (int64_t i = 0; !n->domain[d].fixed && i < n->domain[d].n; i++) {
-            double *g = FERRY_ROW(n->domain[d].g, i), sum = 0;
+            double *g = ROW(n->domain[d].g, i), sum = 0;
             for (int64_t k = 0; k < n->c; k++)
                 sum += g[k];
             for (int64_t k = 0; k < n->c; k++)
-                g[k] = sum <= FERRY_NMTF_EPS ? 1 / (double)n->c : g[k] / sum;
+                g[k] = sum <= NMTF_EPS ? 1 / (double)n->c : g[k] / sum;
         }
 }
 
-ferry_status oracle_nmtf_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o)
+void oracle_nmtf_step(scope *s, nmtf *n, const nmtf_options *o)
 {
-    ferry_status st = FERRY_OK;
-    board b = {.o = o, .n = n};
-    plain row = {0};
+    board b = board_of(s, n, o);
+    const plain row = make(s, 2, n->c);
 
-    FERRY_TRY(board_init(ctx, &b));
-    row = make(&b, 2, n->c);
-    if (b.failed) FERRY_TRY(ferry_i_nomem(ctx));
     for (int64_t g = 0; g < n->n_groups; g++) {
-        ferry_nmtf_group *gr = &n->group[g];
+        nmtf_group *gr = &n->group[g];
         fill_group(&b, g);
         step_f(&b, g, -1, gr->a1, gr->f1);
         for (int64_t v = 0; v < n->n_views; v++) {
@@ -301,7 +274,7 @@ ferry_status oracle_nmtf_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_op
             step_f(&b, g, v, n->view[v].a2, n->view[v].f2);
         }
         fill_group(&b, g);
-        step_a(&b, g, -1, gr->f1, false, gr->a1);
+        step_a(&b, g, -1, &gr->f1, false, gr->a1);
         step_a(&b, g, -1, NULL, true, gr->aa);
         for (int64_t v = 0; v < n->n_views; v++)
             if (n->view[v].group == g) step_a(&b, g, v, NULL, false, n->view[v].a2);
@@ -309,36 +282,27 @@ ferry_status oracle_nmtf_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_op
     for (int64_t v = 0; v < n->n_views; v++)
         fill_h(&b, v);
     for (int64_t d = 0; d < n->n_domains; d++)
-        if (!n->domain[d].fixed) FERRY_TRY(step_g(ctx, &b, d, row.at));
+        if (!n->domain[d].fixed) step_g(s, &b, d, row.at);
     normalise(&b);
-done:
-    ferry_i_free(row.at);
-    board_clear(&b);
-    return st;
 }
 
-ferry_status oracle_nmtf_objective(ferry_ctx *ctx, const ferry_nmtf *n,
-                                   ferry_nmtf_loss loss, double *objective)
+double oracle_nmtf_objective(scope *s, nmtf *n, nmtf_loss loss)
 {
-    ferry_status st = FERRY_OK;
-    board b = {.n = (ferry_nmtf *)n}; /* only read */
+    board b = board_of(s, n, NULL);
+    double objective = 0;
 
-    *objective = 0;
-    FERRY_TRY(board_init(ctx, &b));
     for (int64_t v = 0; v < n->n_views; v++) {
         double sum = 0;
         fill_h(&b, v);
         for (int64_t j = 0; j < b.x[v].rows; j++)
             for (int64_t i = 0; i < b.x[v].cols; i++) {
                 const double x = b.x[v].at[j * b.x[v].cols + i], y = guess(&b, v, j, i);
-                if (loss == FERRY_NMTF_SQUARED)
+                if (loss == NMTF_SQUARED)
                     sum += (x - y) * (x - y);
                 else
-                    sum += (x > 0 ? x * log(x / fmax(y, FERRY_NMTF_EPS)) : 0) - x + y;
+                    sum += (x > 0 ? x * log(x / fmax(y, NMTF_EPS)) : 0) - x + y;
             }
-        *objective += n->view[v].w * sum;
+        objective += n->view[v].w * sum;
     }
-done:
-    board_clear(&b);
-    return st;
+    return objective;
 }

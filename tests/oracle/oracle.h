@@ -9,9 +9,8 @@
 
 /* nmtf_plain.c: one iteration of the coupled tri-factorisation (learn/nmtf.h), entry by
  * entry, and L of the present state. Memory: every view dense. */
-ferry_status oracle_nmtf_step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o);
-ferry_status oracle_nmtf_objective(ferry_ctx *ctx, const ferry_nmtf *n,
-                                   ferry_nmtf_loss loss, double *objective);
+void oracle_nmtf_step(scope *s, nmtf *n, const nmtf_options *o);
+double oracle_nmtf_objective(scope *s, nmtf *n, nmtf_loss loss);
 
 /* mmltl_gap.c: |A^-1/2 (G - UV')|_2 - sqrt(g2), A = g1 I + mu delta delta': at most
  * rounding at the minimum over all ranks. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "golden.h"
+#include "in_scope.h"
 #include "learn/nmtf.h"
 #include "linalg/host/isa.h"
 #include "oracle.h"
@@ -22,20 +23,20 @@ static const json_t *nth(const json_t *a, int64_t i)
     return v;
 }
 
-static void load_block(const json_t *a, ferry_block *b)
+static void load_block(const json_t *a, block b)
 {
-    for (int64_t e = 0; e < b->rows * b->k; e++)
-        b->data[e] = cell(a, e / b->k, e % b->k);
+    for (int64_t e = 0; e < b.n * b.k; e++)
+        b.at[e] = cell(a, e / b.k, e % b.k);
 }
 
-static void load_small(const json_t *a, ferry_small *s)
+static void load_small(const json_t *a, small to)
 {
-    for (int64_t i = 0; i < s->rows; i++)
-        for (int64_t j = 0; j < s->cols; j++)
-            FERRY_AT(s, i, j) = cell(a, i, j);
+    for (int64_t i = 0; i < to.rows; i++)
+        for (int64_t j = 0; j < to.cols; j++)
+            AT(to, i, j) = cell(a, i, j);
 }
 
-static void load_state(const json_t *j, ferry_nmtf *n)
+static void load_state(const json_t *j, nmtf *n)
 {
     int64_t in_group[8] = {0};
 
@@ -52,20 +53,20 @@ static void load_state(const json_t *j, ferry_nmtf *n)
         load_block(nth(golden_at(j, "G"), d), n->domain[d].g);
 }
 
-static void same_block(const ferry_block *b, const json_t *want)
+static void same_block(block b, const json_t *want)
 {
-    for (int64_t e = 0; e < b->rows * b->k; e++)
-        assert_close(b->data[e], cell(want, e / b->k, e % b->k), 1e-8);
+    for (int64_t e = 0; e < b.n * b.k; e++)
+        assert_close(b.at[e], cell(want, e / b.k, e % b.k), 1e-8);
 }
 
-static void same_small(const ferry_small *s, const json_t *want)
+static void same_small(small a, const json_t *want)
 {
-    for (int64_t i = 0; i < s->rows; i++)
-        for (int64_t j = 0; j < s->cols; j++)
-            assert_close(FERRY_AT(s, i, j), cell(want, i, j), 1e-8);
+    for (int64_t i = 0; i < a.rows; i++)
+        for (int64_t j = 0; j < a.cols; j++)
+            assert_close(AT(a, i, j), cell(want, i, j), 1e-8);
 }
 
-static void same_state(const ferry_nmtf *n, const json_t *j)
+static void same_state(const nmtf *n, const json_t *j)
 {
     int64_t in_group[8] = {0};
 
@@ -83,16 +84,17 @@ static void same_state(const ferry_nmtf *n, const json_t *j)
 }
 
 /* The transpose of what the file has, without its zeros when sparse. */
-static ferry_matrix *matrix_from(ferry_ctx *ctx, const json_t *x, bool sparse)
+static matrix matrix_from(scope *s, const json_t *x, bool sparse)
 {
     const int64_t m = (int64_t)json_array_size(x), n = (int64_t)json_array_size(nth(x, 0));
     ferry_matrix *out = NULL;
+    ferry_ctx *ctx = scope_ctx(s);
     int64_t nnz = 0;
 
     if (sparse)
-        assert_ok(ctx, ferry_i_matrix_csr(ctx, n, m, n * m, &out));
+        scope_check(s, ferry_i_matrix_csr(ctx, n, m, n * m, &out));
     else
-        assert_ok(ctx, ferry_i_matrix_dense(ctx, n, m, &out));
+        scope_check(s, ferry_i_matrix_dense(ctx, n, m, &out));
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < m; j++) {
             if (!sparse)
@@ -105,99 +107,86 @@ static ferry_matrix *matrix_from(ferry_ctx *ctx, const json_t *x, bool sparse)
         if (sparse) out->start[i + 1] = nnz;
     }
     if (sparse) out->nnz = nnz;
-    return out;
+    return matrix_own(s, out);
 }
 
 /* A file as a factorisation, matrices that are equal shared. */
-static ferry_nmtf *load(ferry_ctx *ctx, const json_t *file, bool sparse)
+static nmtf *load(scope *s, const json_t *file, bool sparse)
 {
     const json_t *groups = golden_at(file, "groups"), *labels = golden_at(file, "labels");
-    ferry_nmtf_place place[8];
+    nmtf_input input[8];
     const json_t *from[8];
-    ferry_nmtf *n = NULL;
     int32_t known[64];
     int64_t views = 0;
 
     for (int64_t g = 0; g < (int64_t)json_array_size(groups); g++)
         for (int64_t v = 0; v < (int64_t)json_array_size(nth(groups, g)); v++) {
             const json_t *view = nth(nth(groups, g), v), *x = golden_at(view, "X");
-            ferry_matrix *m = NULL;
+            matrix m = {.m = NULL};
             for (int64_t u = 0; u < views; u++)
-                if (json_equal(from[u], x)) m = ferry_i_matrix_ref(place[u].x);
+                if (json_equal(from[u], x)) m = input[u].x;
             from[views] = x;
-            place[views++] = (ferry_nmtf_place){m ? m : matrix_from(ctx, x, sparse), g,
-                                                (int64_t)golden_real(view, "domain"),
-                                                golden_real(view, "w")};
+            input[views++] =
+                (nmtf_input){m.m ? m : matrix_from(s, x, sparse), g,
+                             (int64_t)golden_real(view, "domain"), golden_real(view, "w")};
         }
-    assert_ok(ctx, ferry_i_nmtf_new(ctx, (int64_t)golden_real(file, "c"),
-                                    (int64_t)golden_real(file, "p1"), 0,
-                                    (int64_t)golden_real(file, "p2"), views, place, &n));
-    for (int64_t v = 0; v < views; v++)
-        ferry_i_matrix_free(place[v].x);
+    nmtf *n = nmtf_new(s, (int64_t)golden_real(file, "c"), (int64_t)golden_real(file, "p1"),
+                       0, (int64_t)golden_real(file, "p2"), views, input);
     for (int64_t d = 0; d < n->n_domains; d++) {
         for (int64_t i = 0; i < n->domain[d].n; i++)
             known[i] = (int32_t)json_number_value(nth(nth(labels, d), i));
-        assert_ok(ctx, ferry_i_nmtf_know(ctx, n, d, known));
+        nmtf_know(s, n, d, known);
     }
     load_state(golden_at(file, "init"), n);
     return n;
 }
 
-static ferry_nmtf_options options_of(const json_t *file)
+static nmtf_options options_of(const json_t *file)
 {
     const char *norm = json_string_value(golden_at(file, "norm"));
     const char *const names[] = {"paper", "absorb", "none", "simplex"};
-    ferry_nmtf_options o = {.exponent = 0.5};
+    nmtf_options o = {.exponent = 0.5};
 
     for (int i = 0; i < 4; i++)
-        if (strcmp(norm, names[i]) == 0) o.norm = (ferry_nmtf_norm)i;
+        if (strcmp(norm, names[i]) == 0) o.norm = (nmtf_norm)i;
     return o;
 }
 
-static void step(ferry_ctx *ctx, ferry_nmtf *n, const ferry_nmtf_options *o)
+static void step(scope *s, nmtf *n, const nmtf_options *o)
 {
-    double before;
-
-    assert_ok(ctx, ferry_i_nmtf_factors(ctx, n, o, &before));
-    assert_ok(ctx, ferry_i_nmtf_members(ctx, n, o));
-    ferry_i_nmtf_normalise(ctx, n, o);
+    (void)nmtf_factors(s, n, o);
+    nmtf_members(s, n, o);
+    nmtf_normalise(s, n, o);
 }
 
 /* One file through the fast steps (dense, sparse) or the plain ones. */
-static void check_file(ferry_ctx *ctx, const char *name, bool sparse, bool plain)
+static void check_file(scope *s, const char *name, bool sparse, bool plain)
 {
     json_t *file = golden(name);
-    ferry_nmtf_options o;
-    ferry_nmtf *n;
-    double objective;
 
     if (!file) return;
-    o = options_of(file);
-    n = load(ctx, file, sparse);
-    assert_ok(ctx, ferry_i_nmtf_objective(ctx, n, o.loss, &objective));
-    assert_close(objective, golden_real(file, "objective0"), 1e-10);
+    const nmtf_options o = options_of(file);
+    nmtf *n = load(s, file, sparse);
+    assert_close(nmtf_objective(s, n, o.loss), golden_real(file, "objective0"), 1e-10);
     for (int it = 1; it <= 50; it++) {
         char key[16];
         const json_t *want;
         if (plain)
-            assert_ok(ctx, oracle_nmtf_step(ctx, n, &o));
+            oracle_nmtf_step(s, n, &o);
         else
-            step(ctx, n, &o);
+            step(s, n, &o);
         (void)snprintf(key, sizeof key, "%d", it);
         want = json_object_get(golden_at(file, "after"), key);
         if (!want) continue;
         same_state(n, want);
-        if (plain)
-            assert_ok(ctx, oracle_nmtf_objective(ctx, n, o.loss, &objective));
-        else
-            assert_ok(ctx, ferry_i_nmtf_objective(ctx, n, o.loss, &objective));
+        const double objective =
+            plain ? oracle_nmtf_objective(s, n, o.loss) : nmtf_objective(s, n, o.loss);
         assert_close(objective, golden_real(want, "objective"), 1e-8);
     }
-    ferry_i_nmtf_free(n);
     json_decref(file);
 }
 
-static void test_golden(void **state)
+IN_SCOPE(test_golden)
 {
     static const char *const names[] = {
         "binary_paper", "binary_absorb",     "binary_none", "three_class_clamped",
@@ -206,56 +195,42 @@ static void test_golden(void **state)
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "ttl/%s.json", names[i]);
-        check_file(*state, path, false, false);
-        check_file(*state, path, true, false);
-        check_file(*state, path, false, true);
+        check_file(s, path, false, false);
+        check_file(s, path, true, false);
+        check_file(s, path, false, true);
     }
 }
 
 /* Two iterations of a small problem, worked out with NumPy from the formulas. */
-static void test_numbers(void **state)
+IN_SCOPE(test_numbers)
 {
-    ferry_ctx *ctx = *state;
-    const double xs[] = {1, 0, 0, 2, 0.5, 1}, xi[] = {0.5, 1, 1, 0.25};
+    double xs[] = {1, 0, 0, 2, 0.5, 1}, xi[] = {0.5, 1, 1, 0.25};
     const double f1[] = {0.4, 0.6}, f2[][2] = {{0.3, 0.7}, {0.8, 0.2}};
     const double a1[] = {0.5, 0.7}, a2[][2] = {{0.2, 0.9}, {0.6, 0.3}};
     const double gi[] = {0.6, 0.4, 0.3, 0.7};
     const int32_t ys[] = {0, 1, 1};
-    const ferry_nmtf_options o = {.exponent = 0.5};
-    ferry_matrix *x[2] = {NULL};
-    ferry_nmtf *n = NULL;
-    double objective;
+    const nmtf_options o = {.exponent = 0.5};
+    const nmtf_input input[] = {{matrix_of(s, (block){HERE(3), 3, 2, xs}), 0, 0, 1},
+                                {matrix_of(s, (block){HERE(2), 2, 2, xi}), 0, 1, 2}};
+    nmtf *n = nmtf_new(s, 2, 1, 0, 1, 2, input);
 
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, 3, 2, &x[0]));
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, 2, 2, &x[1]));
-    memcpy(x[0]->dense, xs, sizeof xs);
-    memcpy(x[1]->dense, xi, sizeof xi);
-    {
-        const ferry_nmtf_place place[] = {{x[0], 0, 0, 1}, {x[1], 0, 1, 2}};
-        assert_ok(ctx, ferry_i_nmtf_new(ctx, 2, 1, 0, 1, 2, place, &n));
-    }
-    assert_ok(ctx, ferry_i_nmtf_know(ctx, n, 0, ys));
-    memcpy(n->domain[1].g->data, gi, sizeof gi);
-    memcpy(n->group[0].f1->data, f1, sizeof f1);
-    memcpy(n->group[0].a1->data, a1, sizeof a1);
+    nmtf_know(s, n, 0, ys);
+    memcpy(n->domain[1].g.at, gi, sizeof gi);
+    memcpy(n->group[0].f1.at, f1, sizeof f1);
+    memcpy(n->group[0].a1.at, a1, sizeof a1);
     for (int v = 0; v < 2; v++) {
-        memcpy(n->view[v].f2->data, f2[v], sizeof f2[v]);
-        memcpy(n->view[v].a2->data, a2[v], sizeof a2[v]);
+        memcpy(n->view[v].f2.at, f2[v], sizeof f2[v]);
+        memcpy(n->view[v].a2.at, a2[v], sizeof a2[v]);
     }
-    assert_ok(ctx, ferry_i_nmtf_objective(ctx, n, o.loss, &objective));
-    assert_close(objective, 3.05952, 1e-14);
-    step(ctx, n, &o);
-    step(ctx, n, &o);
-    assert_ok(ctx, ferry_i_nmtf_objective(ctx, n, o.loss, &objective));
-    assert_close(objective, 2.516369984191072, 1e-13);
-    assert_close(n->group[0].f1->data[0], 0.3898729458082568, 1e-13);
-    assert_close(n->group[0].a1->data[1], 0.7515535174966975, 1e-13);
-    assert_close(n->view[0].f2->data[0], 0.17150965563432571, 1e-13);
-    assert_close(n->view[1].a2->data[0], 0.6486894812311951, 1e-13);
-    assert_close(n->domain[1].g->data[3], 0.6828698699160586, 1e-13);
-    ferry_i_nmtf_free(n);
-    ferry_i_matrix_free(x[0]);
-    ferry_i_matrix_free(x[1]);
+    assert_close(nmtf_objective(s, n, o.loss), 3.05952, 1e-14);
+    step(s, n, &o);
+    step(s, n, &o);
+    assert_close(nmtf_objective(s, n, o.loss), 2.516369984191072, 1e-13);
+    assert_close(n->group[0].f1.at[0], 0.3898729458082568, 1e-13);
+    assert_close(n->group[0].a1.at[1], 0.7515535174966975, 1e-13);
+    assert_close(n->view[0].f2.at[0], 0.17150965563432571, 1e-13);
+    assert_close(n->view[1].a2.at[0], 0.6486894812311951, 1e-13);
+    assert_close(n->domain[1].g.at[3], 0.6828698699160586, 1e-13);
 }
 
 /* ---- a problem made here ---- */
@@ -268,71 +243,50 @@ typedef struct shape {
 
 /* S, I (two matrices: 7 and 9 features), T; a few labels known in I and T; an instance
  * without features in each. */
-static ferry_status problem(ferry_ctx *ctx, const shape *s, ferry_nmtf **out)
+static nmtf *problem(scope *s, const shape *z)
 {
-    ferry_status st = FERRY_OK;
     const int64_t rows[] = {10, 12, 12, 8}, cols[] = {7, 7, 9, 9}, domain[] = {0, 1, 1, 2};
-    ferry_matrix *x[4] = {NULL};
-    ferry_nmtf_place place[4];
+    nmtf_input input[4];
     ferry_rng rng;
     int32_t known[12];
 
-    ferry_i_rng_seed(&rng, s->seed, 0);
-    *out = NULL;
+    ferry_i_rng_seed(&rng, z->seed, 0);
     for (int v = 0; v < 4; v++) {
-        int64_t nnz = 0;
-        if (s->sparse)
-            FERRY_TRY(ferry_i_matrix_csr(ctx, rows[v], cols[v], rows[v] * cols[v], &x[v]));
-        else
-            FERRY_TRY(ferry_i_matrix_dense(ctx, rows[v], cols[v], &x[v]));
-        for (int64_t i = 0; i < rows[v]; i++) {
-            for (int64_t j = 0; j < cols[v]; j++) {
-                const double value =
+        matrix x = matrix_dense(s, HERE(rows[v]), rows[v], cols[v]);
+        for (int64_t i = 0; i < rows[v]; i++)
+            for (int64_t j = 0; j < cols[v]; j++)
+                x.m->dense[i * cols[v] + j] =
                     ferry_i_rng_real(&rng) < 0.4 || i == 5 ? 0 : ferry_i_rng_real(&rng);
-                if (!s->sparse)
-                    x[v]->dense[i * cols[v] + j] = value;
-                else if (value > 0) {
-                    x[v]->index[nnz] = (int32_t)j;
-                    x[v]->value[nnz++] = value;
-                }
-            }
-            if (s->sparse) x[v]->start[i + 1] = nnz;
-        }
-        if (s->sparse) x[v]->nnz = nnz;
-        place[v] =
-            (ferry_nmtf_place){x[v], v / 2, domain[v], s->weighted ? 1 + 0.5 * v : 1};
+        if (z->sparse) x = to_sparse(s, x);
+        input[v] = (nmtf_input){x, v / 2, domain[v], z->weighted ? 1 + 0.5 * v : 1};
     }
-    FERRY_TRY(ferry_i_nmtf_new(ctx, s->c, s->p1, s->pa, s->p2, 4, place, out));
+    nmtf *n = nmtf_new(s, z->c, z->p1, z->pa, z->p2, 4, input);
     for (int64_t d = 0; d < 3; d++) {
-        for (int64_t i = 0; i < (*out)->domain[d].n; i++)
-            known[i] = d == 0 || i < 2 ? (int32_t)(i % s->c) : -1;
-        FERRY_TRY(ferry_i_nmtf_know(ctx, *out, d, known));
+        for (int64_t i = 0; i < n->domain[d].n; i++)
+            known[i] = d == 0 || i < 2 ? (int32_t)(i % z->c) : -1;
+        nmtf_know(s, n, d, known);
     }
-    FERRY_TRY(ferry_i_nmtf_random(ctx, *out, &rng, NULL));
+    nmtf_random(s, n, &rng, NULL);
     for (int64_t d = 1; d < 3; d++) {
-        ferry_block start = {(*out)->domain[d].n, s->c, (*out)->domain[d].above->data};
-        ferry_i_fill_uniform(&start, &rng, 0, 1);
-        ferry_i_nmtf_start(*out, d, &start, 0.02);
+        fill_uniform(s, &rng, 0, 1, n->domain[d].above);
+        nmtf_start(n, d, n->domain[d].above, 0.02);
     }
-done:
-    for (int v = 0; v < 4; v++)
-        ferry_i_matrix_free(x[v]);
-    return st;
+    return n;
 }
 
-static void same_blocks(const ferry_block *a, const ferry_block *b)
+static void same_blocks(block a, block b)
 {
-    for (int64_t e = 0; e < a->rows * a->k; e++)
-        assert_close(a->data[e], b->data[e], 1e-11);
+    for (int64_t e = 0; e < a.n * a.k; e++)
+        assert_close(a.at[e], b.at[e], 1e-11);
 }
 
-static void same_smalls(const ferry_small *a, const ferry_small *b)
+static void same_smalls(small a, small b)
 {
-    for (int64_t e = 0; e < a->rows * a->cols; e++)
-        assert_close(a->data[e], b->data[e], 1e-11);
+    for (int64_t e = 0; e < a.rows * a.cols; e++)
+        assert_close(a.at[e], b.at[e], 1e-11);
 }
 
-static void same_factors(const ferry_nmtf *a, const ferry_nmtf *b)
+static void same_factors(const nmtf *a, const nmtf *b)
 {
     for (int64_t g = 0; g < a->n_groups; g++) {
         same_blocks(a->group[g].f1, b->group[g].f1);
@@ -349,126 +303,117 @@ static void same_factors(const ferry_nmtf *a, const ferry_nmtf *b)
 }
 
 /* Every loss, normalisation, exponent, shape: the fast step is the plain one. */
-static void test_plain(void **state)
+IN_SCOPE(test_plain)
 {
-    ferry_ctx *ctx = *state;
     static const int64_t sizes[][4] = {{2, 3, 0, 2}, {3, 2, 3, 1}, {2, 0, 2, 0},
                                        {4, 4, 0, 0}, {2, 0, 0, 3}, {3, 1, 2, 4}};
 
     for (int t = 0; t < 6 * 2 * 2 * 4 * 2; t++) {
-        const int64_t *z = sizes[t % 6];
-        const shape s = {
-            z[0], z[1], z[2], z[3], t / 6 % 2 == 0, t % 3 == 0, 40 + (uint64_t)t};
-        const ferry_nmtf_options o = {
-            .loss = (ferry_nmtf_loss)(t / 12 % 2),
-            .norm = (ferry_nmtf_norm)(t / 24 % 4),
+        const int64_t *of = sizes[t % 6];
+        const shape z = {of[0],          of[1],      of[2],           of[3],
+                         t / 6 % 2 == 0, t % 3 == 0, 40 + (uint64_t)t};
+        const nmtf_options o = {
+            .loss = (nmtf_loss)(t / 12 % 2),
+            .norm = (nmtf_norm)(t / 24 % 4),
             .exponent = t / 96 ? 1 : 0.5,
         };
-        ferry_nmtf *a = NULL, *b = NULL;
+        nmtf *a = NULL, *b = NULL;
         double fast, plain;
-        if (o.loss == FERRY_NMTF_KL && o.norm == FERRY_NMTF_SIMPLEX) continue;
-        assert_ok(ctx, problem(ctx, &s, &a));
-        assert_ok(ctx, problem(ctx, &s, &b));
+        if (o.loss == NMTF_KL && o.norm == NMTF_SIMPLEX) continue;
+        a = problem(s, &z);
+        b = problem(s, &z);
         for (int it = 0; it < 3; it++) {
-            assert_ok(ctx, ferry_i_nmtf_objective(ctx, a, o.loss, &fast));
-            assert_ok(ctx, oracle_nmtf_objective(ctx, b, o.loss, &plain));
+            fast = nmtf_objective(s, a, o.loss);
+            plain = oracle_nmtf_objective(s, b, o.loss);
             assert_close(fast, plain, 1e-11);
-            step(ctx, a, &o);
-            assert_ok(ctx, oracle_nmtf_step(ctx, b, &o));
+            step(s, a, &o);
+            oracle_nmtf_step(s, b, &o);
             same_factors(a, b);
         }
-        ferry_i_nmtf_free(a);
-        ferry_i_nmtf_free(b);
     }
 }
 
 /* Columns of F that wait for the next step to be divided by their sums: the same, on every
  * instruction set that the CPU has. */
-static void test_late(void **state)
+IN_SCOPE(test_late)
 {
-    ferry_ctx *ctx = *state;
+    ferry_ctx *ctx = scope_ctx(s);
 
     for (int t = 0; t < 96; t++) {
-        const shape s = {2 + t % 3, 3,          t % 2 ? 2 : 0,    2,
+        const shape z = {2 + t % 3, 3,          t % 2 ? 2 : 0,    2,
                          t % 4 < 2, t % 3 == 0, 200 + (uint64_t)t};
         const int best = ctx->isa, isa = t / 24;
-        const ferry_nmtf_options o = {.norm = (ferry_nmtf_norm)(t % 4),
-                                      .exponent = t / 12 % 2 ? 1 : 0.5};
-        ferry_nmtf *a = NULL, *b = NULL;
+        const nmtf_options o = {.norm = (nmtf_norm)(t % 4),
+                                .exponent = t / 12 % 2 ? 1 : 0.5};
+        nmtf *a = NULL, *b = NULL;
         double fast, plain;
         if (isa < FERRY_ISAS && !ferry_i_isa_runs((ferry_isa)isa)) continue;
         ctx->isa = isa < FERRY_ISAS ? isa : best;
         if (isa == FERRY_ISAS) assert_ok(ctx, ferry_i_ctx_set_engine(ctx, "ref"));
-        assert_ok(ctx, problem(ctx, &s, &a));
-        assert_ok(ctx, problem(ctx, &s, &b));
+        a = problem(s, &z);
+        b = problem(s, &z);
         for (int it = 0; it < 4; it++) {
-            assert_ok(ctx, oracle_nmtf_objective(ctx, b, o.loss, &plain));
-            assert_ok(ctx, ferry_i_nmtf_factors(ctx, a, &o, &fast));
+            plain = oracle_nmtf_objective(s, b, o.loss);
+            fast = nmtf_factors(s, a, &o);
             assert_close(fast, plain, 1e-11);
-            assert_ok(ctx, ferry_i_nmtf_members(ctx, a, &o));
-            ferry_i_nmtf_normalise_late(ctx, a, &o);
-            assert_ok(ctx, oracle_nmtf_step(ctx, b, &o));
+            nmtf_members(s, a, &o);
+            nmtf_normalise_late(s, a, &o);
+            oracle_nmtf_step(s, b, &o);
         }
-        ferry_i_nmtf_catch_up(ctx, a);
+        nmtf_catch_up(s, a);
         same_factors(a, b);
-        ferry_i_nmtf_free(a);
-        ferry_i_nmtf_free(b);
         ctx->isa = best;
         assert_ok(ctx, ferry_i_ctx_set_engine(ctx, "host"));
     }
 }
 
 /* No part of a step raises the objective before normalisation. */
-static void test_never_rises(void **state)
+IN_SCOPE(test_never_rises)
 {
-    ferry_ctx *ctx = *state;
 
     for (int t = 0; t < 48; t++) {
-        const shape s = {2 + t % 3, 3,          t % 2 ? 2 : 0,    2,
+        const shape z = {2 + t % 3, 3,          t % 2 ? 2 : 0,    2,
                          t % 4 < 2, t % 3 == 0, 100 + (uint64_t)t};
-        const ferry_nmtf_options o = {.loss = (ferry_nmtf_loss)(t / 4 % 2),
-                                      .norm = (ferry_nmtf_norm)(t / 8 % 4),
-                                      .exponent = t / 12 % 2 ? 1 : 0.5};
-        ferry_nmtf *n = NULL;
+        const nmtf_options o = {.loss = (nmtf_loss)(t / 4 % 2),
+                                .norm = (nmtf_norm)(t / 8 % 4),
+                                .exponent = t / 12 % 2 ? 1 : 0.5};
+        nmtf *n = NULL;
         double before, between, after;
-        if (o.loss == FERRY_NMTF_KL && o.norm == FERRY_NMTF_SIMPLEX) continue;
-        assert_ok(ctx, problem(ctx, &s, &n));
+        if (o.loss == NMTF_KL && o.norm == NMTF_SIMPLEX) continue;
+        n = problem(s, &z);
         for (int it = 0; it < 30; it++) {
-            assert_ok(ctx, ferry_i_nmtf_factors(ctx, n, &o, &before));
-            assert_ok(ctx, ferry_i_nmtf_objective(ctx, n, o.loss, &between));
+            before = nmtf_factors(s, n, &o);
+            between = nmtf_objective(s, n, o.loss);
             assert_true(between <= before * (1 + 1e-12));
-            assert_ok(ctx, ferry_i_nmtf_members(ctx, n, &o));
-            assert_ok(ctx, ferry_i_nmtf_objective(ctx, n, o.loss, &after));
+            nmtf_members(s, n, &o);
+            after = nmtf_objective(s, n, o.loss);
             assert_true(after <= between * (1 + 1e-12));
-            ferry_i_nmtf_normalise(ctx, n, &o);
+            nmtf_normalise(s, n, &o);
         }
-        ferry_i_nmtf_free(n);
     }
 }
 
 /* The empty instance has no opinion, known rows stay, rows and columns sum to 1. */
-static void test_edges(void **state)
+IN_SCOPE(test_edges)
 {
-    ferry_ctx *ctx = *state;
-    const shape s = {3, 2, 0, 2, true, false, 7};
-    const ferry_nmtf_options o = {.exponent = 0.5, .iterations = 20};
-    ferry_nmtf_found found;
-    ferry_nmtf *n = NULL;
-    double sum = 0;
+    const shape z = {3, 2, 0, 2, true, false, 7};
+    const nmtf_options o = {.exponent = 0.5, .iterations = 20};
+    nmtf_found found;
+    nmtf *n = NULL;
+    double all = 0;
 
-    assert_ok(ctx, problem(ctx, &s, &n));
-    assert_ok(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
+    n = problem(s, &z);
+    found = nmtf_run(s, n, &o, "ttl");
     assert_int_equal(found.iterations, 20);
     assert_false(found.converged);
     assert_int_equal(n->empty, 2);
     for (int64_t k = 0; k < 3; k++) {
-        assert_close(FERRY_ROW(n->domain[2].g, 5)[k], 1.0 / 3, 1e-15);
-        assert_close(FERRY_ROW(n->domain[2].g, 1)[k], k == 1, 0);
+        assert_close(ROW(n->domain[2].g, 5)[k], 1.0 / 3, 1e-15);
+        assert_close(ROW(n->domain[2].g, 1)[k], k == 1, 0);
     }
     for (int64_t j = 0; j < 7; j++)
-        sum += FERRY_ROW(n->group[0].f1, j)[0];
-    assert_close(sum, 1, 1e-12);
-    ferry_i_nmtf_free(n);
+        all += ROW(n->group[0].f1, j)[0];
+    assert_close(all, 1, 1e-12);
 }
 
 static ferry_answer finish_at_3(void *user, const ferry_progress *p)
@@ -477,98 +422,108 @@ static ferry_answer finish_at_3(void *user, const ferry_progress *p)
     return p->done == 3 ? FERRY_FINISH : FERRY_GO;
 }
 
-static void test_stops(void **state)
-{
-    ferry_ctx *ctx = *state;
-    const shape s = {2, 2, 0, 2, true, false, 9};
-    ferry_nmtf_options o = {.exponent = 1, .iterations = 5000, .tol = 1e-6};
-    ferry_nmtf_found found;
-    double before, falls;
-    ferry_nmtf *n = NULL;
+typedef struct running {
+    nmtf *n;
+    const nmtf_options *o;
+} running;
 
-    assert_ok(ctx, problem(ctx, &s, &n));
-    assert_ok(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
+static void run_body(scope *s, void *arg)
+{
+    const running *r = arg;
+
+    (void)nmtf_run(s, r->n, r->o, "ttl");
+}
+
+IN_SCOPE(test_stops)
+{
+    ferry_ctx *ctx = scope_ctx(s);
+    const shape z = {2, 2, 0, 2, true, false, 9};
+    nmtf_options o = {.exponent = 1, .iterations = 5000, .tol = 1e-6};
+    nmtf_found found;
+    double before, falls;
+    nmtf *n = NULL;
+
+    n = problem(s, &z);
+    found = nmtf_run(s, n, &o, "ttl");
     assert_true(found.converged && found.iterations < 5000);
     o.tol = 0;
     o.iterations = 0;
     o.warm = 4; /* F and A alone: the labels stay as they are */
-    before = FERRY_ROW(n->domain[2].g, 4)[0];
+    before = ROW(n->domain[2].g, 4)[0];
     falls = found.objective;
-    assert_ok(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
+    found = nmtf_run(s, n, &o, "ttl");
     assert_int_equal(found.iterations, 4);
-    assert_close(FERRY_ROW(n->domain[2].g, 4)[0], before, 1e-15);
+    assert_close(ROW(n->domain[2].g, 4)[0], before, 1e-15);
     assert_true(found.objective < falls * (1 + 1e-9));
     o.iterations = 5000;
     ferry_ctx_set_progress(ctx, finish_at_3, NULL);
-    assert_ok(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
+    found = nmtf_run(s, n, &o, "ttl");
     assert_true(found.finish && found.iterations == 3);
     ferry_ctx_set_progress(ctx, cancel_at_once, NULL);
-    assert_fails(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found), FERRY_ECANCELLED, "");
-    ferry_i_nmtf_free(n);
+    assert_fails(ctx, scope_try(s, NULL, run_body, &(running){n, &o}), FERRY_ECANCELLED,
+                 "");
 }
 
-static void test_bad_shapes(void **state)
-{
-    ferry_ctx *ctx = *state;
-    ferry_matrix *x[3] = {NULL};
-    ferry_nmtf *n = NULL;
+typedef struct making {
+    int64_t views;
+    const nmtf_input *input;
+} making;
 
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, 3, 4, &x[0]));
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, 3, 5, &x[1]));
-    assert_ok(ctx, ferry_i_matrix_dense(ctx, 2, 4, &x[2]));
-    {
-        const ferry_nmtf_place wide[] = {{x[0], 0, 0, 1}, {x[1], 0, 1, 1}};
-        const ferry_nmtf_place tall[] = {{x[0], 0, 0, 1}, {x[2], 0, 0, 1}};
-        const ferry_nmtf_place one[] = {{x[0], 0, 0, 1}};
-        assert_fails(ctx, ferry_i_nmtf_new(ctx, 2, 1, 0, 1, 2, wide, &n), FERRY_EINVAL,
-                     "one group have 4 and 5 features");
-        assert_fails(ctx, ferry_i_nmtf_new(ctx, 2, 1, 0, 1, 2, tall, &n), FERRY_EINVAL,
-                     "one domain have 3 and 2 instances");
-        x[0]->dense[3] = -1;
-        assert_fails(ctx, ferry_i_nmtf_new(ctx, 2, 1, 0, 1, 1, one, &n), FERRY_EDATA,
-                     "features of 0 or more");
-        x[0]->dense[3] = 1e200;
-        assert_ok(ctx, ferry_i_nmtf_new(ctx, 2, 1, 0, 1, 1, one, &n));
-    }
-    {
-        const ferry_nmtf_options o = {.exponent = 1, .iterations = 2};
-        ferry_nmtf_found found;
-        ferry_rng rng;
-        ferry_i_rng_seed(&rng, 1, 1);
-        assert_ok(ctx, ferry_i_nmtf_random(ctx, n, &rng, NULL));
-        assert_fails(ctx, ferry_i_nmtf_run(ctx, n, &o, "ttl", &found), FERRY_ENUMERIC,
-                     "ttl: the factors grew");
-    }
-    ferry_i_nmtf_free(n);
-    for (int i = 0; i < 3; i++)
-        ferry_i_matrix_free(x[i]);
+static void new_body(scope *s, void *arg)
+{
+    const making *m = arg;
+
+    (void)nmtf_new(s, 2, 1, 0, 1, m->views, m->input);
+}
+
+IN_SCOPE(test_bad_shapes)
+{
+    ferry_ctx *ctx = scope_ctx(s);
+    const matrix x[] = {matrix_dense(s, HERE(3), 3, 4), matrix_dense(s, HERE(3), 3, 5),
+                        matrix_dense(s, HERE(2), 2, 4)};
+    const nmtf_input wide[] = {{x[0], 0, 0, 1}, {x[1], 0, 1, 1}};
+    const nmtf_input tall[] = {{x[0], 0, 0, 1}, {x[2], 0, 0, 1}};
+    const nmtf_input one[] = {{x[0], 0, 0, 1}};
+    const nmtf_options o = {.exponent = 1, .iterations = 2};
+    ferry_rng rng;
+
+    assert_fails(ctx, scope_try(s, NULL, new_body, &(making){2, wide}), FERRY_EINVAL,
+                 "one group have 4 and 5 features");
+    assert_fails(ctx, scope_try(s, NULL, new_body, &(making){2, tall}), FERRY_EINVAL,
+                 "one domain have 3 and 2 instances");
+    x[0].m->dense[3] = -1;
+    assert_fails(ctx, scope_try(s, NULL, new_body, &(making){1, one}), FERRY_EDATA,
+                 "features of 0 or more");
+    x[0].m->dense[3] = 1e200;
+    nmtf *n = nmtf_new(s, 2, 1, 0, 1, 1, one);
+    ferry_i_rng_seed(&rng, 1, 1);
+    nmtf_random(s, n, &rng, NULL);
+    assert_fails(ctx, scope_try(s, NULL, run_body, &(running){n, &o}), FERRY_ENUMERIC,
+                 "ttl: the factors grew");
+}
+
+static void short_body(scope *s, void *arg)
+{
+    const nmtf_options o = {.loss = *(nmtf_loss *)arg, .exponent = 1, .iterations = 1};
+    const shape z = {3, 2, 2, 2, true, false, 3};
+    nmtf *n = problem(s, &z);
+
+    (void)nmtf_run(s, n, &o, "ttl");
+    oracle_nmtf_step(s, n, &o);
+    (void)oracle_nmtf_objective(s, n, o.loss);
 }
 
 static ferry_status short_run(ferry_ctx *ctx, void *arg)
 {
-    ferry_status st = FERRY_OK;
-    const ferry_nmtf_options o = {
-        .loss = *(ferry_nmtf_loss *)arg, .exponent = 1, .iterations = 1};
-    const shape s = {3, 2, 2, 2, true, false, 3};
-    ferry_nmtf_found found;
-    ferry_nmtf *n = NULL;
-    double objective;
-
-    FERRY_TRY(problem(ctx, &s, &n));
-    FERRY_TRY(ferry_i_nmtf_run(ctx, n, &o, "ttl", &found));
-    FERRY_TRY(oracle_nmtf_step(ctx, n, &o));
-    FERRY_TRY(oracle_nmtf_objective(ctx, n, o.loss, &objective));
-done:
-    ferry_i_nmtf_free(n);
-    return st;
+    return scope_run(ctx, short_body, arg);
 }
 
 static void test_allocations(void **state)
 {
-    ferry_nmtf_loss loss = FERRY_NMTF_SQUARED;
+    nmtf_loss loss = NMTF_SQUARED;
 
     each_allocation_fails(*state, short_run, &loss);
-    loss = FERRY_NMTF_KL;
+    loss = NMTF_KL;
     each_allocation_fails(*state, short_run, &loss);
 }
 

@@ -82,27 +82,24 @@ static block first_labels(scope *s, const stage *t)
     return g;
 }
 
-static ferry_nmtf *factorise(scope *s, const stage *t, const uint8_t *keep,
-                             const ferry_nmtf_options *how, ferry_nmtf_found *found)
+static nmtf *factorise(scope *s, const stage *t, const uint8_t *keep,
+                       const nmtf_options *how, nmtf_found *found)
 {
     const problem *p = t->p;
     const triplex_options *o = t->o;
-    ferry_ctx *ctx = scope_ctx(s);
     const uint64_t *key = keys_of(s, p, keep);
-    ferry_nmtf_place *views = NEW(s, ferry_nmtf_place, t->n + 1);
+    nmtf_input *views = NEW(s, nmtf_input, t->n + 1);
 
     for (int v = 0; v <= t->n; v++)
-        views[v] = (ferry_nmtf_place){take_columns(s, p->d[member(t, v)].x, keep, false).m,
-                                      0, v, 1};
-    ferry_nmtf *n =
-        factorisation(s, p->classes, o->identical, o->alike, o->distinct, t->n + 1, views);
+        views[v] =
+            (nmtf_input){take_columns(s, p->d[member(t, v)].x, keep, false), 0, v, 1};
+    nmtf *n = nmtf_new(s, p->classes, o->identical, o->alike, o->distinct, t->n + 1, views);
     for (int v = 0; v < t->n; v++)
-        scope_check(s, ferry_i_nmtf_know(ctx, n, v, t->known[t->from + v]));
-    scope_check(s, ferry_i_nmtf_know(ctx, n, t->n, p->d[t->to].known));
-    scope_check(s, ferry_i_nmtf_random(ctx, n, scope_rng(s, "triplex"), &key));
-    const ferry_block first = block_ref(first_labels(s, t));
-    ferry_i_nmtf_start(n, t->n, &first, o->floor);
-    scope_check(s, ferry_i_nmtf_run(ctx, n, how, "triplex", found));
+        nmtf_know(s, n, v, t->known[t->from + v]);
+    nmtf_know(s, n, t->n, p->d[t->to].known);
+    nmtf_random(s, n, scope_rng(s, "triplex"), &key);
+    nmtf_start(n, t->n, first_labels(s, t), o->floor);
+    *found = nmtf_run(s, n, how, "triplex");
     return n;
 }
 
@@ -117,7 +114,7 @@ static void triplex_fits(scope *s, const problem *shape, const void *options)
     if (o->path == IT && (bridges < 1 || shape->d[shape->n - 2].labelled == 0))
         scope_fail(s, FERRY_ENEEDS,
                    "triplex path=it needs an intermediate domain with labels");
-    if (o->norm == FERRY_NMTF_SIMPLEX && shape->classes > SIMPLEX_MOST)
+    if (o->norm == NMTF_SIMPLEX && shape->classes > SIMPLEX_MOST)
         scope_fail(s, FERRY_ENEEDS, "triplex: norm=simplex takes at most %d classes",
                    SIMPLEX_MOST);
 }
@@ -126,12 +123,12 @@ static void triplex_fit(scope *s, scope *keep, const problem *p, const void *opt
                         void *state)
 {
     const triplex_options *o = options;
-    const ferry_nmtf_options how = {.loss = FERRY_NMTF_SQUARED,
-                                    .norm = (ferry_nmtf_norm)o->norm,
-                                    .exponent = o->exponent == 0 ? 0.5 : 1,
-                                    .warm = o->warm,
-                                    .iterations = o->iterations,
-                                    .tol = o->tol};
+    const nmtf_options how = {.loss = NMTF_SQUARED,
+                              .norm = (nmtf_norm)o->norm,
+                              .exponent = o->exponent == 0 ? 0.5 : 1,
+                              .warm = o->warm,
+                              .iterations = o->iterations,
+                              .tol = o->tol};
     const int last = p->n - 1;
     const int32_t **known = NEW(s, const int32_t *, p->n);
     int64_t iterations = 0;
@@ -145,11 +142,10 @@ static void triplex_fit(scope *s, scope *keep, const problem *p, const void *opt
     for (int to = o->path == SIT ? p->n_sources : last; to <= last; to++) {
         const bool first = o->path == ST || to == p->n_sources;
         const stage t = {p, o, first ? 0 : to - 1, first ? p->n_sources : 1, to, known};
-        ferry_nmtf_found found;
+        nmtf_found found;
         const uint8_t *columns = shared_amounts(s, p, t.from, t.n, to);
-        const ferry_nmtf *n = factorise(s, &t, columns, &how, &found);
-        const block g = block_of(p->d[to].rows, n->domain[t.n].g),
-                    h = block_of(HERE(n->view[t.n].h->rows), n->view[t.n].h);
+        const nmtf *n = factorise(s, &t, columns, &how, &found);
+        const block g = n->domain[t.n].g, h = n->view[t.n].h;
         known[to] = argmax(s, g);
         iterations += found.iterations;
         report_fit(s, iterations, found.objective, why_stopped(&found));
