@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 {
     out = argc > 1 ? fopen(argv[1], "w") : NULL;
     if (!out) return 1;
-    fputs("#include \"report/page/page.h\"\n", out);
+    fputs("#include \"show/page/page.h\"\n", out);
     for (int i = 2; i < argc; i++) {
         char *value = strchr(argv[i], '=');
         *value++ = 0;

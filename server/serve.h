@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #include "ferry/serve.h"
-#include "report/served.h"
+#include "show/served.h"
 #include "server/http.h"
 #include "stream/folder.h"
 

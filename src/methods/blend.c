@@ -1,5 +1,5 @@
 /* Blends as models: members with weights, each a complete model, which predict together. The answer makes them
- * (eval/answer.c); a task cannot name one, so this is in no list of methods, but a model's file may say that it is one. */
+ * (run/answer.c); a task cannot name one, so this is in no list of methods, but a model's file may say that it is one. */
 #include "model/blend.h"
 
 #include <math.h>

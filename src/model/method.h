@@ -30,7 +30,7 @@ enum {
     FERRY_NEED_PATH = 1024          /* features lead from a labelled domain to the target */
 };
 
-/* What a method is like: what is known of others of its family is known of it (eval/policy.h). Those from
+/* What a method is like: what is known of others of its family is known of it (run/policy.h). Those from
  * FERRY_FAMILY_POOLED on see a source. */
 typedef enum ferry_family {
     FERRY_FAMILY_NONE, /* transfer methods: joint; of others nothing is known */

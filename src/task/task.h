@@ -21,7 +21,7 @@ typedef struct ferry_evaluate_settings {
     int splits;          /* kept: which labels were visible */
     double least;        /* difference that matters; < 0: a hundredth */
 } ferry_evaluate_settings;
-/* A metric that a task may name (eval/metrics.c). */
+/* A metric that a task may name (run/metrics.c). */
 typedef struct ferry_metric_info {
     const char *name;
     const char *help; /* its definition in a line */

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "ferry_test.h"
-#include "report/report.h"
+#include "show/show.h"
 
 enum { N = 40, D = 2 };
 

@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "eval/eval.h"
+#include "run/run.h"
 #include "methods/method.h"
 #include "small_task.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "eval/answer.h"
+#include "run/answer.h"
 #include "ferry_test.h"
 #include "methods/method.h"
 #include "model/blend.h"

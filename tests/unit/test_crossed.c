@@ -1,6 +1,6 @@
 /* The statistics of the verdict against golden cases (tests/unit/verdict_golden.json, worked out
  * with numpy and scipy; further ones beside the data sets), and properties. */
-#include "eval/eval.h"
+#include "run/run.h"
 #include "golden.h"
 
 /* 1e-9, of what Student's quantiles enter 1e-7; null is "not known". */

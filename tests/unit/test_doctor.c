@@ -2,7 +2,7 @@
 #include <jansson.h>
 
 #include "ferry_test.h"
-#include "report/report.h"
+#include "show/show.h"
 
 static json_t *describe(ferry_ctx *ctx)
 {

@@ -1,7 +1,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "eval/eval.h"
+#include "run/run.h"
 #include "ferry_test.h"
 #include "methods/method.h"
 

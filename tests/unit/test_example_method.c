@@ -1,7 +1,7 @@
 /* The method that CONTRIBUTING.md shows: it is that file, word for word, and it runs. */
 #include <stdio.h>
 
-#include "eval/eval.h"
+#include "run/run.h"
 #include "ferry_test.h"
 #include "learn/learner.h"
 #include "methods/frame.h"

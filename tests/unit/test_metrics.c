@@ -1,7 +1,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "eval/eval.h"
+#include "run/run.h"
 #include "golden.h"
 
 /* Numbers without another source were computed once with scikit-learn 1.9.1. */

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <stdio.h>
 
-#include "eval/eval.h"
+#include "run/run.h"
 #include "methods/method.h"
 #include "small_task.h"
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/policy.h"
-#include "eval/statistics.h"
+#include "run/policy.h"
+#include "run/statistics.h"
 #include "ferry_test.h"
 #include "golden.h"
 

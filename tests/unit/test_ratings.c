@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "eval/eval.h"
+#include "run/run.h"
 #include "golden.h"
 #include "learn/ratings.h"
 #include "methods/frame.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "eval/eval.h"
+#include "run/run.h"
 #include "ferry_test.h"
 #include "methods/method.h"
 

@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "eval/eval.h"
+#include "run/run.h"
 #include "ferry_test.h"
 
 enum { N = 40, REPEATS = 6 };

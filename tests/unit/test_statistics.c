@@ -1,4 +1,4 @@
-#include "eval/eval.h"
+#include "run/run.h"
 #include "ferry_test.h"
 
 /* Numbers without another source were computed once with scipy 1.17.1 and numpy. */

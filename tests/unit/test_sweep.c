@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "lives.h"
-#include "report/report.h"
+#include "show/show.h"
 #include "select/select.h"
 #include "stream/folder.h"
 

@@ -1,7 +1,7 @@
 /* The verdict: no method is said to help because of chance, and one that does is found. */
 #include <stdio.h>
 
-#include "eval/eval.h"
+#include "run/run.h"
 #include "ferry_test.h"
 #include "methods/method.h"
 #include "small_task.h"
