@@ -59,6 +59,10 @@ static void matrix(cli_table *t, const ferry_description *d)
         cli_cell(t, "empty");
         cli_cell(t, "%lld instances have nothing but zeros", (long long)d->empty_rows);
     }
+    if (d->scale) {
+        cli_cell(t, "scale");
+        cli_cell(t, "auto: %s (%s)", d->scale, d->scale_reason);
+    }
     names(t, "features", d->n_features, d->features, d->columns);
 }
 

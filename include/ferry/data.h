@@ -88,6 +88,9 @@ typedef struct ferry_description {
     const char *const *members;
     const char *const *member_types;
     const char *json; /**< the same as JSON text */
+
+    const char *scale; /**< what `scale: auto` takes for this matrix; NULL: there is none */
+    const char *scale_reason; /**< and why */
 } ferry_description;
 
 /**

@@ -201,9 +201,6 @@ ferry_status ferry_i_domain_with_pairs(ferry_ctx *ctx, const ferry_domain *d,
                                        ferry_pairs *pairs, ferry_domain **out);
 /* xxHash of all the data, the same in every run: views, graphs, ratings and ids, not the
  * labels. */
-/* What ferry_description.json has. */
-ferry_status ferry_i_description_json(ferry_ctx *ctx, const ferry_description *d,
-                                      char **out);
 int64_t ferry_i_domain_id_count(const ferry_domain *d); /* instances */
 const char *ferry_i_domain_id_at(const ferry_domain *d, int64_t i);
 uint64_t ferry_i_domain_hash(const ferry_domain *d);

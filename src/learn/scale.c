@@ -2,16 +2,14 @@
 #include "learn/scale.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "learn/scale_learning.h"
 
 /* The rule's thresholds, see scale.h. */
-#define UNIT 20.0   /* words: no frequent column is typically so many times the median */
-#define SMALL 20    /* fewer varying columns are a table */
-#define SPREAD 20.0 /* so are columns whose deviations differ by more */
-#define EQUAL 0.01  /* roots: sums of rows that differ by no more */
-#define FULL 0.9    /* roots: or some cells are 0 */
-#define AWAY 160.0  /* near: as SCALE_ASIDE */
+#define EQUAL 0.01 /* roots: sums of rows that differ by no more */
+#define FULL 0.9   /* roots: or some cells are 0 */
+#define AWAY 160.0 /* near: as SCALE_ASIDE */
 
 const char *ferry_i_scale_name(ferry_scale scale)
 {
@@ -67,11 +65,36 @@ ferry_scaler *scaler_take(scope *s, const ferry_scaler *from, int64_t width,
 /* The order is the rule of scale.h: the first that applies. */
 static ferry_scale by_rule(const ferry_scale_facts *f)
 {
-    if (sparse_enough(f) && f->unit <= UNIT) return FERRY_SCALE_WORDS;
-    if (f->vary < SMALL || f->spread > SPREAD) return FERRY_SCALE_STANDARD;
+    if (scale_are_words(f) || scale_frequent_words(f)) return FERRY_SCALE_WORDS;
+    if (f->vary < SCALE_SMALL || f->spread > SCALE_SPREAD) return FERRY_SCALE_STANDARD;
     if (!f->neg && f->far == 0 && (f->cvsum <= EQUAL || (f->fill <= FULL && f->skew)))
         return FERRY_SCALE_ROOTS;
     return FERRY_SCALE_COMMON;
+}
+
+void scale_why(ferry_scale kind, const ferry_scale_facts *f, size_t size, char *out)
+{
+    if (kind == FERRY_SCALE_WORDS && scale_are_words(f))
+        snprintf(out, size, "amounts of which %.3g %% of the cells are not 0",
+                 100 * f->fill);
+    else if (kind == FERRY_SCALE_WORDS)
+        snprintf(out, size,
+                 "counts of frequent words: %.3g %% of the cells are not 0, %.3g %% of "
+                 "these are 1",
+                 100 * f->fill, 100 * f->ones);
+    else if (kind == FERRY_SCALE_STANDARD && f->vary < SCALE_SMALL)
+        snprintf(out, size, "a table: %lld columns vary", (long long)f->vary);
+    else if (kind == FERRY_SCALE_STANDARD)
+        snprintf(out, size, "a table: deviations of columns differ by a factor of %.3g",
+                 f->spread);
+    else if (kind == FERRY_SCALE_ROOTS && f->cvsum <= EQUAL)
+        snprintf(out, size, "histograms: the sums of the rows are nearly equal");
+    else if (kind == FERRY_SCALE_ROOTS)
+        snprintf(out, size,
+                 "histograms: %.3g %% of the cells are not 0, small ones prevail",
+                 100 * f->fill);
+    else
+        snprintf(out, size, "columns of one kind");
 }
 
 /* ---- what is done about them ---- */

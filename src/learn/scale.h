@@ -26,7 +26,9 @@
  * lambda = 1, logreg C = 10) suits all of them. `auto` takes the first that applies:
  *
  *   words     no value below 0, at most a tenth of the cells not 0, and no frequent column
- *             whose values are typically 20 times the usual (an amount beside yes and no)
+ *             whose values are typically 20 times the usual (an amount beside yes and no); or
+ *             counts of frequent words (scale_counts.c): whole numbers in at least 20 columns that
+ *             vary, at most 60 % of the cells not 0, 40 % of these 1, and three more
  *   standard  fewer than 20 columns that vary, or deviations that differ by more than 20:
  *             columns in units of their own
  *   roots     no value below 0, no column far from 0, and the sums of the rows are all but
@@ -93,6 +95,10 @@ typedef struct ferry_scale_facts {
     double cvsum;   /* sd / mean of the sums of rows that are not empty; inf: below 0 */
     bool skew;      /* the median of the cells that are not 0 is below their mean; not
                            asked where some are below 0 */
+    /* of whole numbers that may be counts of frequent words, over cells that are not 0: the share that
+     * is 1; the largest 0.1 quantile of a frequent column / the median of all; 0.9 quantile / median of
+     * the rows that a column is used in. 0, inf, 1 where one before has ruled that out. */
+    double ones, low, dfr;
 } ferry_scale_facts;
 
 /* What was learned: x_ij becomes (t(x_ij) - shift_j) factor_j, where t is 1 + ln x (words
@@ -120,6 +126,8 @@ typedef struct ferry_scaler {
  * looks at its own. `facts` may be NULL. Fails with FERRY_ENUMERIC when values are too large to be added up. */
 ferry_scaler *scaler_fit(scope *s, scope *keep, ferry_scale wanted, int64_t d, int64_t n,
                          const ferry_scale_part *part, ferry_scale_facts *facts);
+/* The clause of the rule that gave `kind`, in words. */
+void scale_why(ferry_scale kind, const ferry_scale_facts *f, size_t size, char *out);
 /* All zero, no shift nor factor. */
 ferry_scaler *scaler_new(scope *s, ferry_scale kind, int64_t d);
 /* The same for `width` columns, of which j is column map[j] of `from` (NULL: as they are). */

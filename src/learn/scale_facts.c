@@ -10,16 +10,12 @@
 #include "learn/folds.h"
 #include "learn/scale_learning.h"
 
-#define OFTEN 0.02 /* a frequent column is not 0 in this share of the rows */
-
 /* ---- passes over the rows of all parts ---- */
-
-typedef void (*row_fn)(learning *l, int64_t m, const ferry_cell *row);
 
 /* The rows of every part that are this process's: as a pass for dense parts of all columns,
  * where there is one, or fn row by row. CSR and dense show the same cells in the same
  * order. */
-static void each_part(scope *s, learning *l, row_fn fn,
+static void each_part(scope *s, learning *l, scale_row_fn fn,
                       void (*dense)(learning *l, const ferry_matrix *x, double *sum))
 {
     for (int64_t p = 0; p < l->n_parts; p++) {
@@ -37,7 +33,7 @@ static void each_part(scope *s, learning *l, row_fn fn,
     }
 }
 
-static void each_row(scope *s, learning *l, row_fn fn)
+void scale_each_row(scope *s, learning *l, scale_row_fn fn)
 {
     each_part(s, l, fn, NULL);
 }
@@ -60,6 +56,11 @@ static void over_all(scope *s, learning *l, size_t member, combine how)
     for (int64_t j = 0; j < l->f.d; j++)
         *(double *)(void *)((char *)&l->col[j] + member) = sign * v[j];
     scope_release(s, mark);
+}
+
+void scale_over_all(scope *s, learning *l, size_t member)
+{
+    over_all(s, l, member, SUM);
 }
 
 static void sums_of_all(scope *s, learning *l)
@@ -241,8 +242,7 @@ static void add_root_squares(learning *l, int64_t m, const ferry_cell *row)
 
 /* ---- facts ---- */
 
-/* sorted[floor(p (m - 1))] */
-static double quantile(const double *sorted, int64_t m, double p)
+double scale_quantile(const double *sorted, int64_t m, double p)
 {
     return sorted[(int64_t)floor(p * (double)(m - 1))];
 }
@@ -300,7 +300,7 @@ static void look_again(scope *s, learning *l)
         n += c->careful;
     }
     if (n == 0) return;
-    each_row(s, l, add_again);
+    scale_each_row(s, l, add_again);
     over_all(s, l, offsetof(column, rest), SUM);
     over_all(s, l, offsetof(column, again), SUM);
     for (int64_t j = 0; j < l->f.d; j++) {
@@ -330,17 +330,17 @@ static void find_unit(scope *s, learning *l, double *list)
     double most = 0;
     int64_t m = 0;
 
-    each_row(s, l, add_logs);
+    scale_each_row(s, l, add_logs);
     over_all(s, l, offsetof(column, logs), SUM);
     for (int64_t j = 0; j < l->f.d; j++) {
         const column *c = &l->col[j];
         if (!varies(c)) continue;
         list[m] = exp(c->logs / fmax(c->filled, 1));
-        if (c->filled >= OFTEN * (double)l->f.n) most = fmax(most, list[m]);
+        if (c->filled >= SCALE_OFTEN * (double)l->f.n) most = fmax(most, list[m]);
         m++;
     }
     qsort(list, (size_t)m, sizeof *list, ascending);
-    if (most > 0) l->f.unit = most / quantile(list, m, 0.5);
+    if (most > 0) l->f.unit = most / scale_quantile(list, m, 0.5);
 }
 
 /* How far the columns' deviations differ: the largest against the median, or the 0.9
@@ -353,8 +353,8 @@ static double find_spread(const learning *l, double *list)
         if (varies(&l->col[j])) list[m++] = deviation(&l->col[j]);
     if (m == 0) return 1;
     qsort(list, (size_t)m, sizeof *list, ascending);
-    return fmax(list[m - 1] / quantile(list, m, 0.5),
-                quantile(list, m, 0.9) / quantile(list, m, 0.1));
+    return fmax(list[m - 1] / scale_quantile(list, m, 0.5),
+                scale_quantile(list, m, 0.9) / scale_quantile(list, m, 0.1));
 }
 
 /* How many columns lie further from 0 than so many times their range or, if they do not vary, the
@@ -412,17 +412,18 @@ void scale_find_facts(scope *s, learning *l)
                      : sqrt(l->sum_squares / l->rows) / (l->sum_mean * l->sum_by);
     l->f.spread = find_spread(l, list);
     if (sparse_enough(&l->f)) find_unit(s, l, list);
+    if (!scale_are_words(&l->f)) scale_find_counts(s, l, list);
 }
 
 /* ---- roots ---- */
 
 void scale_centre_roots(scope *s, learning *l, ferry_scaler *to)
 {
-    each_row(s, l, add_roots);
+    scale_each_row(s, l, add_roots);
     over_all(s, l, offsetof(column, root), SUM);
     for (int64_t j = 0; j < to->d; j++)
         to->shift[j] = l->col[j].root /= fmax(l->col[j].rows, 1);
-    each_row(s, l, add_root_squares);
+    scale_each_row(s, l, add_root_squares);
     sums(s, l->all, 1, &l->roots);
     for (int64_t j = 0; j < to->d; j++)
         l->roots += l->col[j].rows * to->shift[j] * to->shift[j];

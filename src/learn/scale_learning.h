@@ -14,6 +14,13 @@
 /* l2, roots: ranges that its values may; else a row's size tells nothing else */
 #define SCALE_ASIDE 3.0
 
+/* The rule's thresholds that several files need, see scale.h. */
+#define SCALE_UNIT                                                                         \
+    20.0 /* words: no frequent column is typically so many times the median */
+#define SCALE_OFTEN 0.02  /* a frequent column is not 0 in this share of the rows */
+#define SCALE_SMALL 20    /* fewer varying columns are a table */
+#define SCALE_SPREAD 20.0 /* so are columns whose deviations differ by more */
+
 /* What is known of a column so far. */
 typedef struct column {
     double rows;    /* of parts that have it */
@@ -26,10 +33,11 @@ typedef struct column {
     double rest, again;
     /* range of what is there; 0 joins where it occurs */
     double lo, hi;
-    double logs;  /* sum of ln |x| over what is not 0 */
-    double root;  /* roots: mean of sqrt(x / row sum) (first the sum) */
-    bool two;     /* lo and hi are all that occurs */
-    bool careful; /* the first look at mean and squares was not exact enough */
+    double logs;   /* sum of ln |x| over what is not 0 */
+    double root;   /* roots: mean of sqrt(x / row sum) (first the sum) */
+    double middle; /* frequent words: where the search for small values is */
+    bool two;      /* lo and hi are all that occurs */
+    bool careful;  /* the first look at mean and squares was not exact enough */
 } column;
 
 /* All that the passes gather; l->f ends up as the facts. */
@@ -50,6 +58,7 @@ typedef struct learning {
      * the mean when more than half of them are, and with just half of them below it lies
      * between the last below and the first above */
     double cells, cell_mean, below, last_below, first_above;
+    double ones;  /* cells that are 1 */
     double roots; /* sum of squares of centred roots */
 } learning;
 
@@ -61,6 +70,17 @@ void ferry_i_scale_dense_squares(learning *l, const ferry_matrix *x, double *sum
 
 /* The facts, over the rows of all processes. Fails where values are too large. */
 void scale_find_facts(scope *s, learning *l);
+/* The same for a view that may be counts of frequent words (scale_counts.c); `list` has room for the
+ * columns. */
+void scale_find_counts(scope *s, learning *l, double *list);
+bool scale_frequent_words(const ferry_scale_facts *f);
+/* fn for the rows that are this process's, with the cells that are missing or not 0. */
+typedef void (*scale_row_fn)(learning *l, int64_t m, const ferry_cell *row);
+void scale_each_row(scope *s, learning *l, scale_row_fn fn);
+/* A member of every column, added up over all processes. */
+void scale_over_all(scope *s, learning *l, size_t member);
+/* sorted[floor(p (m - 1))] */
+double scale_quantile(const double *sorted, int64_t m, double p);
 /* Shift and factor of roots, in two more passes: the mean root of each column, then the mean
  * squared length around it. sum (r - m)^2 = sum (r^2 - 2 r m) + rows m^2, so zeros need no
  * visit. */
@@ -96,6 +116,12 @@ static inline bool is_far(const column *c, double by)
 static inline bool sparse_enough(const ferry_scale_facts *f)
 {
     return !f->neg && f->fill <= SCALE_FILL;
+}
+
+/* words, by the clause that needs no look at how often counts are 1. */
+static inline bool scale_are_words(const ferry_scale_facts *f)
+{
+    return sparse_enough(f) && f->unit <= SCALE_UNIT;
 }
 
 #endif

@@ -56,6 +56,8 @@ struct json_t *ferry_i_report_picture(const ferry_results *rs, const ferry_resul
 /* ferry_results_table() as JSON. */
 ferry_status ferry_i_results_json(ferry_ctx *ctx, const ferry_results *rs, char **out);
 /* What the structs have as `json`. */
+ferry_status ferry_i_description_json(ferry_ctx *ctx, const ferry_description *d,
+                                      char **out);
 ferry_status ferry_i_installation_json(ferry_ctx *ctx, const ferry_installation *f,
                                        char **out);
 ferry_status ferry_i_advice_json(ferry_ctx *ctx, const ferry_advice *a, char **out);

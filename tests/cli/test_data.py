@@ -52,6 +52,17 @@ def test_inspect_csv(folder):
     assert re.search(r"^ +cat +2$", out, re.M) and re.search(r"^ +dog +1$", out, re.M), out
 
 
+def test_inspect_scale(folder):
+    """Which clause of docs/scaling.md applies, in words and as JSON."""
+    write(folder, "table.csv", "a,b\n" + "".join(f"{i},{i * i}\n" for i in range(9)))
+    words = [[1 + (i % 7 == 0 and j == 0) if (i * 3 + j * j) % (2 + j) == 0 or j == i else 0 for j in range(24)] for i in range(40)]
+    write(folder, "words.csv", ",".join(f"w{j}" for j in range(24)) + "\n" + "".join(",".join(map(str, r)) + "\n" for r in words))
+    assert re.search(r"^ +scale +auto: standard \(a table: 2 columns vary\)$", ferry("inspect", "table.csv", cwd=folder).out, re.M)
+    d = parses(ferry("inspect", "words.csv", "--json", cwd=folder).out)
+    assert d["scale"] == "words" and d["scale_reason"].startswith("counts of frequent words: "), d
+    assert 0.1 < d["density"] < 0.6, d
+
+
 def test_repeated_names(folder):
     """A column is found by the name that the warning gives it, wherever columns are named; also when a model is asked later."""
     rows = "".join(f"{i % 5},{i % 3},{i * 7 % 11},{'uv'[i % 2]}\n" for i in range(40))

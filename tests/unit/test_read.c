@@ -6,6 +6,7 @@
 
 #include "archives.h"
 #include "data/formats.h"
+#include "show/show.h"
 
 static const char *const csv = "a,b,label\n1,2,x\n3,4,y\n", *const svm = "1 1:2\n2 2:1\n";
 

@@ -124,6 +124,16 @@ static void check_facts(const json_t *want, const ferry_scale_facts *f)
         assert_close(f->unit, golden_real(want, "unit"), 1e-10);
 }
 
+/* Of counts of frequent words; looked at one after the other until one rules them out. */
+static void check_counts(const json_t *want, const ferry_scale_facts *f)
+{
+    if (f->neg || f->frac || f->vary < 20 || f->fill > 0.6 || f->cvsum < 0.2) return;
+    assert_close(f->dfr, golden_real(want, "dfr"), 1e-10);
+    if (f->dfr < 1.3) return;
+    assert_close(f->ones, golden_real(want, "ones"), 1e-10);
+    if (f->ones >= 0.4) assert_close(f->low, golden_real(want, "low"), 1e-10);
+}
+
 static void check_case(ferry_ctx *ctx, const json_t *c)
 {
     const json_t *domains = golden_at(c, "domains"), *want = golden_at(c, "prepared");
@@ -138,6 +148,8 @@ static void check_case(ferry_ctx *ctx, const json_t *c)
         x[p] = matrix_from(ctx, json_array_get(domains, (size_t)p));
     both_ways(ctx, FERRY_SCALE_AUTO, n, x, &s, &f, y);
     check_facts(golden_at(c, "facts"), &f);
+    if (json_object_get(golden_at(c, "facts"), "ones"))
+        check_counts(golden_at(c, "facts"), &f);
     assert_string_equal(ferry_i_scale_name(s->kind),
                         strcmp(kind, "mixed") == 0 ? "standard" : kind);
     assert_int_equal(s->dense, f.fill > 0.1);
@@ -152,13 +164,45 @@ static void check_case(ferry_ctx *ctx, const json_t *c)
     }
 }
 
-static void test_golden(void **state)
+static void all_of(ferry_ctx *ctx, const char *file)
 {
-    ferry_ctx *ctx = *state;
-    json_t *root = own_golden("features.json");
+    json_t *root = own_golden(file);
 
     for (size_t i = 0; root && i < json_array_size(golden_at(root, "scale")); i++)
         check_case(ctx, json_array_get(golden_at(root, "scale"), i));
+    json_decref(root);
+}
+
+static void test_golden(void **state)
+{
+    all_of(*state, "features.json");
+}
+
+/* Counts of frequent words, and what is near them and is not. */
+static void test_golden_words(void **state)
+{
+    all_of(*state, "scale_words.json");
+}
+
+/* The sentence names the clause. */
+static void test_why(void **state)
+{
+    ferry_ctx *ctx = *state;
+    json_t *root = own_golden("scale_words.json");
+    char why[128];
+
+    for (size_t i = 0; root && i < json_array_size(golden_at(root, "scale")); i++) {
+        const json_t *c = json_array_get(golden_at(root, "scale"), i);
+        ferry_matrix *x = matrix_from(ctx, json_array_get(golden_at(c, "domains"), 0));
+        const ferry_scale_part part = {.x = x};
+        const bool words = strcmp(json_string_value(golden_at(c, "kind")), "words") == 0;
+        ferry_scaler *s = NULL;
+        ferry_scale_facts f;
+        assert_ok(ctx, fit_scaler(ctx, FERRY_SCALE_AUTO, x->cols, 1, &part, &s, &f));
+        scale_why(s->kind, &f, sizeof why, why);
+        assert_int_equal(strstr(why, "counts of frequent words: ") != NULL, words);
+        ferry_i_matrix_free(x);
+    }
     json_decref(root);
 }
 
@@ -667,10 +711,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_golden),    TEST(test_table),   TEST(test_words), TEST(test_explicit),
-        TEST(test_how),       TEST(test_maps),    TEST(test_edges), TEST(test_unit),
-        TEST(test_no_memory), TEST(test_pattern), TEST(test_own),   TEST(test_far_is_near),
-        TEST(test_far_zero),  TEST(test_units),   TEST(test_lost),  TEST(test_no_offset),
+        TEST(test_golden), TEST(test_golden_words), TEST(test_why),
+        TEST(test_table),  TEST(test_words),        TEST(test_explicit),
+        TEST(test_how),    TEST(test_maps),         TEST(test_edges),
+        TEST(test_unit),   TEST(test_no_memory),    TEST(test_pattern),
+        TEST(test_own),    TEST(test_far_is_near),  TEST(test_far_zero),
+        TEST(test_units),  TEST(test_lost),         TEST(test_no_offset),
     };
     return cmocka_run_group_tests_name("scale", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "data/data.h"
+#include "show/show.h"
 
 static void put(json_t *o, const char *key, json_t *value)
 {
@@ -49,6 +49,8 @@ static void put_matrix(json_t *o, const ferry_description *d)
     put_real(o, "min", d->min);
     put_real(o, "max", d->max);
     put(o, "features", list(d->n_features, d->features));
+    put(o, "scale", d->scale ? json_string(d->scale) : json_null());
+    put(o, "scale_reason", d->scale ? json_string(d->scale_reason) : json_null());
 }
 
 static json_t *labels(const ferry_description *d)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/data.h"
+#include "learn/scale.h"
+#include "show/show.h"
 
 enum {
     SOME = 5,  /* names shown of many */
@@ -117,6 +118,36 @@ static void describe_matrix(described *o, const ferry_data *d)
     o->pub.max = finite_or_nan(s.hi);
     o->pub.n_features = few(d->features);
     o->pub.features = names(&o->arena, d->features, o->pub.n_features);
+}
+
+/* What `scale: auto` makes of the view by itself: other domains that share it may tip the rule.
+ * Values that nothing can be made of have no scale. */
+typedef struct asked {
+    const ferry_matrix *x;
+    ferry_scale kind;
+    char why[128];
+} asked;
+
+static void ask_scale(scope *s, void *arg)
+{
+    asked *a = arg;
+    const ferry_scale_part part = {.x = a->x};
+    ferry_scale_facts f;
+
+    a->kind = scaler_fit(s, s, FERRY_SCALE_AUTO, a->x->cols, 1, &part, &f)->kind;
+    scale_why(a->kind, &f, sizeof a->why, a->why);
+}
+
+static ferry_status describe_scale(ferry_ctx *ctx, described *o, const ferry_matrix *x)
+{
+    asked a = {.x = x};
+
+    if (x->rows == 0 || x->cols == 0) return FERRY_OK;
+    const ferry_status st = scope_run(ctx, ask_scale, &a);
+    if (st == FERRY_ENUMERIC) return FERRY_OK;
+    o->pub.scale = ferry_i_scale_name(a.kind);
+    o->pub.scale_reason = text(&o->arena, a.why);
+    return st;
 }
 
 /* ---- labels ---- */
@@ -342,6 +373,7 @@ ferry_status ferry_data_describe(ferry_ctx *ctx, const ferry_data *data,
                                  .label_std = NAN,
                                  .cardinality = NAN};
     describe(o, data);
+    if (data->x) FERRY_TRY(describe_scale(ctx, o, data->x));
     FERRY_HAVE(ctx, !o->arena.failed);
     FERRY_TRY(ferry_i_description_json(ctx, &o->pub, &json));
     o->pub.json = text(&o->arena, json);
