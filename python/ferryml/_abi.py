@@ -318,6 +318,8 @@ ferry_description._fields_ = [
     ("members", POINTER(c_char_p)),
     ("member_types", POINTER(c_char_p)),
     ("json", c_char_p),
+    ("scale", c_char_p),
+    ("scale_reason", c_char_p),
 ]
 
 ferry_advice._fields_ = [
