@@ -1,28 +1,30 @@
 /* The crossed variance of a gain over repeats and instances, and the randomisation test.
  *
  * D[r,i] is the difference of instance i in repeat r, d_r the mean of a repeat, c_i how often i was
- * scored, n instances, nt of them in a repeat, L visible labels:
+ * scored, n instances, nt of them in a repeat, L labels in a hand (task/split.c), D hands in a deck:
  *
  *   b_i = mean_r D[r,i] - mean of d_r over the repeats that scored i
  *   vb  = max(sum b^2 / (n - 1), max |D|^2 / n)       one instance's worth at least
  *   se2 = sum (D - d_r - b_i)^2 / (cells - R - n + 1)
  *   sb2 = max(0, vb - se2 / harmonic mean of c)
- *   sa2 = max(0, s2 - se2 / nt - sb2 (1 - nt / n) / nt),      s2 the variance of d_r
- *   h_r = mean of b_i over what r scored,  a_r = d_r - h_r       what rows, and what labels did
- *   sl2 = max(0, var(a) - se2 / nt),  C = -cov(a, h) within 0 and sqrt(sl2 k sb2 / n)
- *   Va  = s2 / R + sl2 k,  k = L / nt or 0 when the split is fixed;  Vb = vb / n
- *   V   = Va + Vb + 2 C,        df by Satterthwaite: R - 1 for Va + 2 C, n - 1 for Vb
+ *   h_r = mean of b_i over what r scored,  a_r = d_r - h_r - mu      what rows, and what labels did
+ *   sl2 = max(0, var(a) - se2 / nt)
+ *   o   = mean over pairs of repeats of the share of visible labels that both have
+ *   phi = share of the labels' effect that is a sum over labels (below),  k = phi o / (1 - phi o)
+ *   C   = -cov(a, h) within 0 and sqrt(sl2 (1 / R + k) sb2 / n)
+ *   Va  = var(a) / R + sl2 k + 2 C;   Vb = max(sb2, max |D|^2 / n) / n;   V = Va + Vb
+ *   df by Satterthwaite: R - 1 for Va, n - 1 for Vb
  *
- * sl2 k is what other visible labels from new data would change besides: the repeats drew theirs
- * from one pool (Nadeau and Bengio's correction of repeated splits, for the repeats' share alone).
+ * sl2 k is what other visible labels from new data would change besides: repeats that share labels
+ * are no independent draws of them (Nadeau and Bengio's correction of repeated splits, for the repeats' share alone).
+ * Only what is a sum over labels is shared with them: where two decks are complete, the variance
+ * s_m^2 of their means (with its lower 80 % limit) against that within decks, s_w^2, says how much that is,
+ * phi = 1 - D s_m^2 / s_w^2 over D L / n, since means of decks would be equal if it were all.
  * A row that lies badly is a bad teacher when it is visible and a hard question when it is not, so in
  * new data what labels and what rows do goes together (C > 0), and in repeats of one pool against each
- * other: what is visible is not scored. sa2 takes the rows' share out as if there were no such thing
- * and comes out too small; with it and a correlation of .25, as first written, two equal learners of
- * 60 rows were told apart in 11 % of the pools.
- * Va and Vb both hold se2's part, which is small where a repeat only draws labels. In a stream it
- * also draws the order, which is most of the variance, and counting it twice made intervals that
- * never missed (200 of 200): Vb is then that of sb2, with the same floor.
+ * other: what is visible is not scored.
+ * With the same labels in every repeat k = C = 0, Va = s2 / R with the variance s2 of d_r, Vb = vb / n; where
+ * a repeat also draws the order of the rows, Vb is that of sb2 all the same, since se2 is in Va.
  * Ratings of one user, or of one item, go together: Vb is then two-way cluster-robust (Cameron,
  * Gelbach and Miller 2011). */
 #include <math.h>
@@ -80,6 +82,47 @@ static double effects(const ferry_crossing *in, int64_t repeats, const double *c
     return inverse;
 }
 
+double ferry_i_overlap(int64_t repeats, int64_t n, const uint8_t *seen)
+{
+    double pairs = 0, labels = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        double c = 0;
+        for (int64_t r = 0; r < repeats; r++)
+            c += seen[r * n + i] != 0;
+        pairs += c * (c - 1);
+        labels += c;
+    }
+    return repeats > 1 && labels > 0 ? pairs / ((double)(repeats - 1) * labels) : 0;
+}
+
+/* The 80 % point of chi-square, by Wilson and Hilferty. */
+static double chi2_80(double nu)
+{
+    return nu * pow(1 - 2 / (9 * nu) + 0.8416212335729143 * sqrt(2 / (9 * nu)), 3);
+}
+
+double ferry_i_linear_share(int64_t repeats, const double *a, int64_t hands, double labels,
+                            double n)
+{
+    const int64_t decks = hands > 0 ? repeats / hands : 0;
+    double within = 0, sum = 0, square = 0;
+
+    if (decks < 2 || hands < 2) return 1;
+    for (int64_t m = 0; m < decks; m++) {
+        const double mean = ferry_i_mean(hands, a + m * hands);
+        for (int64_t j = 0; j < hands; j++)
+            within += pow(a[m * hands + j] - mean, 2);
+        sum += mean;
+    }
+    for (int64_t m = 0; m < decks; m++)
+        square += pow(ferry_i_mean(hands, a + m * hands) - sum / (double)decks, 2);
+    within /= (double)(decks * (hands - 1));
+    if (!(within > 0)) return 1;
+    const double between = square / chi2_80((double)(decks - 1)), d = (double)hands;
+    return fmin(fmax((1 - d * between / within) / (d * labels / n), 0), 1);
+}
+
 static void components(const ferry_crossing *in, int64_t cells, const double *const *row,
                        const double *mean, const double *effect, double inverse,
                        ferry_crossed *c)
@@ -104,20 +147,19 @@ static void components(const ferry_crossing *in, int64_t cells, const double *co
     c->se2 = c->repeats > 1 && left > 0 ? rest / (double)left : 0;
     c->s2 = s * s;
     c->sb2 = fmax(c->vb - (c->repeats > 1 ? c->se2 * inverse / n : 0), 0);
-    c->sa2 = fmax(c->s2 - c->se2 / c->scored - c->sb2 * (1 - c->scored / n) / c->scored, 0);
-    if (in->ordered) c->vb = fmax(c->sb2, most * most / n);
-    c->k = in->fixed || in->repeats == 1 ? 0 : in->visible / c->scored;
+    if (in->ordered || (!in->fixed && c->repeats > 1))
+        c->vb = fmax(c->sb2, most * most / n);
 }
 
-/* The part of the labels, apart from the rows they left to be scored, and its correlation with theirs. */
-static void label_part(const ferry_crossing *in, const double *const *row,
-                       const double *mean, const double *effect, ferry_crossed *c)
+/* a[r]: what the labels of a repeat did apart from the rows that they left to be scored; the covariance of the two. */
+static double split_means(const ferry_crossing *in, const double *const *row,
+                          const double *mean, const double *effect, int64_t repeats,
+                          double mu, double *a)
 {
-    double sum[2] = {0, 0}, square = 0, both = 0;
-    const double n = (double)c->repeats;
+    const double n = (double)repeats;
+    double sum[2] = {0, 0}, both = 0;
 
-    if (!(c->k > 0) || c->repeats < 2) return;
-    for (int64_t r = 0; r < c->repeats; r++) {
+    for (int64_t r = 0; r < repeats; r++) {
         double h = 0, count = 0;
         for (int64_t i = 0; i < in->n; i++) {
             if (isnan(row[r][i])) continue;
@@ -125,16 +167,46 @@ static void label_part(const ferry_crossing *in, const double *const *row,
             count++;
         }
         h /= count;
-        const double a = mean[r] - h - c->mu; /* about 0, for the sums' sake */
-        sum[0] += a;
+        a[r] = mean[r] - h - mu; /* about 0, for the sums' sake */
+        sum[0] += a[r];
         sum[1] += h;
-        square += a * a;
-        both += a * h;
+        both += a[r] * h;
     }
-    c->sl2 = fmax((square - sum[0] * sum[0] / n) / (n - 1) - c->se2 / c->scored, 0);
-    const double most = sqrt(c->sl2 * c->k * c->sb2 / (double)c->n);
-    const double against = -(both - sum[0] * sum[1] / n) / (n - 1);
-    c->rho = most > 0 ? fmin(fmax(against / most, 0), 1) : 0;
+    return (both - sum[0] * sum[1] / n) / (n - 1);
+}
+
+/* Labels that a repeat saw; of folds those that it hid. */
+static double hand_size(const ferry_crossing *in, double scored)
+{
+    double sum = 0;
+
+    if (in->folds) return scored;
+    for (int64_t i = 0; in->seen && i < in->repeats * in->n; i++)
+        sum += in->seen[i] != 0;
+    return sum / (double)in->repeats;
+}
+
+/* The part of the labels. */
+static void label_part(const ferry_crossing *in, const double *const *row,
+                       const double *mean, const double *effect, double *a,
+                       ferry_crossed *c)
+{
+    const double n = (double)c->n, repeats = (double)c->repeats;
+
+    c->folds = in->folds;
+    c->labels = hand_size(in, c->scored);
+    c->va = c->s2 / repeats;
+    if (in->fixed || c->repeats < 2) return;
+    const double cov = split_means(in, row, mean, effect, c->repeats, c->mu, a);
+    const double own = pow(ferry_i_std(c->repeats, a), 2);
+    double o = in->seen ? ferry_i_overlap(in->repeats, in->n, in->seen) : 0;
+    if (o > 0 && c->repeats == in->repeats)
+        o *= ferry_i_linear_share(c->repeats, a, in->hands, c->labels, n);
+    o = fmin(o, 0.99);
+    c->k = o / (1 - o);
+    c->sl2 = fmax(own - c->se2 / c->scored, 0);
+    c->c = fmin(fmax(-cov, 0), sqrt(c->sl2 * (1 / repeats + c->k) * c->sb2 / n));
+    c->va = own / repeats + c->sl2 * c->k + 2 * c->c;
 }
 
 /* ---- variance ---- */
@@ -197,28 +269,30 @@ done:
 /* Standard error, interval and p-values. */
 static void conclude(double rows, double rows_df, ferry_crossed *c)
 {
-    const double r = (double)c->repeats, va = c->s2 / r + c->sl2 * c->k;
-    /* what goes together was estimated from the repeats, too: it is as uncertain as va */
-    const double own = va + 2 * c->rho * sqrt(c->sl2 * c->k * c->sb2 / (double)c->n);
-    const double v = own + rows;
+    const double r = (double)c->repeats, own = c->va, v = own + rows;
     const double parts = (r > 1 ? own * own / (r - 1) : 0) + rows * rows / rows_df;
 
+    c->v = v;
+    c->vr = rows;
     c->se = sqrt(v);
     c->df = NAN;
     c->low = c->high = c->bound = c->mu;
+    c->most = fabs(c->mu);
     c->p_better = c->p_worse = 1;
     if (!(v > 0)) return;
     c->df = parts > 0 ? v * v / parts : INFINITY;
     if (!(c->df > 0)) { /* one instance, user or item: nothing can be told */
         c->low = -INFINITY;
-        c->high = INFINITY;
+        c->high = c->most = INFINITY;
         c->bound = c->mu > 0 ? c->low : c->high;
         return;
     }
     const double half = ferry_i_student_t(0.05, c->df) * c->se;
+    const double less = ferry_i_student_t(0.1, c->df) * c->se;
     c->low = c->mu - half;
     c->high = c->mu + half;
-    c->bound = c->mu - (c->mu > 0 ? 1 : -1) * ferry_i_student_t(0.1, c->df) * c->se;
+    c->bound = c->mu - (c->mu > 0 ? less : -less);
+    c->most = fmax(fabs(c->mu - less), fabs(c->mu + less));
     c->p_better = ferry_i_student_above(c->mu / c->se, c->df);
     c->p_worse = ferry_i_student_above(-c->mu / c->se, c->df);
 }
@@ -227,7 +301,7 @@ ferry_status ferry_i_crossed(ferry_ctx *ctx, const ferry_crossing *in, ferry_cro
 {
     ferry_status st = FERRY_OK;
     const double **row = NULL;
-    double *mean = NULL, *effect = NULL, rows = 0, df = 0;
+    double *mean = NULL, *effect = NULL, *a = NULL, rows = 0, df = 0;
     int64_t cells = 0;
 
     *out = (ferry_crossed){.mu = NAN,
@@ -236,46 +310,51 @@ ferry_status ferry_i_crossed(ferry_ctx *ctx, const ferry_crossing *in, ferry_cro
                            .low = NAN,
                            .high = NAN,
                            .bound = NAN,
+                           .most = NAN,
                            .p_better = 1,
                            .p_worse = 1};
     FERRY_NEW(ctx, row, in->repeats);
     FERRY_NEW(ctx, mean, in->repeats);
     FERRY_NEW(ctx, effect, in->n);
+    FERRY_NEW(ctx, a, in->repeats);
     out->repeats = repeat_means(in, row, mean, &cells);
     if (out->repeats == 0) goto done;
     const double inverse = effects(in, out->repeats, row, mean, effect, &out->n);
     components(in, cells, row, mean, effect, inverse, out);
-    label_part(in, row, mean, effect, out);
+    label_part(in, row, mean, effect, a, out);
     FERRY_TRY(row_variance(ctx, in, effect, out, &rows, &df));
     conclude(rows, df, out);
 done:
     ferry_i_free((void *)row);
-    ferry_i_free(mean);
-    ferry_i_free(effect);
+    FERRY_FREE(mean, effect, a);
     return st;
 }
 
 /* ---- what would be needed ---- */
 
-/* V with other repeats and rows. */
+/* V with other repeats and rows: within a deck labels are independent draws, and more decks than one tell nothing new of
+ * them. */
 static double variance_with(const ferry_crossed *c, double repeats, double n)
 {
-    const double labels = c->k * c->scored, scored = c->k > 0 ? n - labels : n;
-    const double k = c->k > 0 ? labels / scored : 0;
+    const double few = fmax(c->labels, 1), old = (double)c->n;
+    const double hands = c->folds ? fmax(1, floor(old / few)) : fmax(1, floor(n / few));
+    const double scored = c->folds ? n * c->scored / old : fmax(n - c->labels, 1);
+    const double labels = c->sl2 / (repeats <= hands ? repeats : hands);
 
-    return c->sa2 / repeats + c->sl2 * k + c->sb2 / n + c->se2 / (repeats * scored) +
-           2 * c->rho * sqrt(c->sl2 * k * c->sb2 / n);
+    return labels + c->sb2 / n + c->se2 / (repeats * scored) + 2 * c->c * old / n;
 }
 
 void ferry_i_crossed_needed(const ferry_crossed *c, double level, int64_t *repeats,
                             int64_t *rows)
 {
-    const double z = ferry_i_student_t(2 * level, 30), gain = fabs(c->mu);
-    enum { MOST = 1000, TIMES = 100 };
+    enum { MOST = 200, TIMES = 100, DF = 30 };
+    static const double lost = 0.2; /* 1 - power */
+    const double z = ferry_i_student_t(2 * level, DF) + ferry_i_student_t(2 * lost, DF);
+    const double gain = fabs(c->mu);
 
     *repeats = *rows = 0;
     if (!(gain > 0)) return;
-    for (int64_t r = c->repeats; r <= MOST;) {
+    for (int64_t r = c->repeats + 1; r <= MOST;) {
         if (gain > z * sqrt(variance_with(c, (double)r, (double)c->n))) {
             *repeats = r;
             return;
@@ -283,7 +362,7 @@ void ferry_i_crossed_needed(const ferry_crossed *c, double level, int64_t *repea
         const int64_t more = (int64_t)ceil((double)r * 1.1);
         r = more > r + 1 ? more : r + 1;
     }
-    for (int64_t n = c->n; n <= TIMES * c->n; n = (int64_t)ceil((double)n * 1.1))
+    for (int64_t n = c->n + 1; n <= TIMES * c->n; n = (int64_t)ceil((double)n * 1.1))
         if (gain > z * sqrt(variance_with(c, (double)c->repeats, (double)n))) {
             *rows = n;
             return;

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "core/pool.h"
-#include "run/run.h"
 #include "linalg/blas.h"
 #include "methods/method.h"
+#include "run/run.h"
 
 /* A repeat under way: its split is made by the first of its cells and goes with the last. */
 typedef struct repeat {
@@ -642,7 +642,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_task_target(ctx, task, &target)); /* once, not for every method */
     FERRY_TRY(begin(ctx, task, u, rs));
     ctx->repeat = 0;
-    FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
+    FERRY_TRY(ferry_i_task_split_hands(ctx, task, 0, &rs->hands, &split));
     FERRY_TRY(ferry_i_task_teaches(ctx, split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));

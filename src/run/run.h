@@ -2,8 +2,8 @@
 #ifndef FERRY_EVAL_INTERNAL_H
 #define FERRY_EVAL_INTERNAL_H
 
-#include "run/statistics.h"
 #include "ferry/evaluate.h"
+#include "run/statistics.h"
 #include "task/task.h"
 
 /* ---- metrics ---- */
@@ -216,6 +216,7 @@ struct ferry_results {
     ferry_truth known;            /* both for programs; names is owned */
     uint8_t **scored;             /* planned: what counts in each repeat */
     int64_t *count;               /* planned: how much that is */
+    ferry_hands hands;            /* how labels are dealt to repeats */
     ferry_policy_runs *policy;    /* or NULL */
     ferry_recommendation *answer; /* or NULL; its texts and arrays are owned */
     ferry_default
@@ -358,6 +359,8 @@ ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
 ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs, const ferry_task *split,
                            const ferry_prediction *p, const uint8_t *mask, int64_t count,
                            double *out, double **rows);
+/* Whether entry i is known in the target as given. */
+bool ferry_i_score_known(const ferry_results *rs, int64_t i);
 /* How long a mask is. */
 int64_t ferry_i_score_entries(const ferry_results *rs);
 

@@ -31,7 +31,7 @@ int64_t ferry_i_score_entries(const ferry_results *rs)
 }
 
 /* Whether entry i is known in the target as given. */
-static bool known(const ferry_results *rs, int64_t i)
+bool ferry_i_score_known(const ferry_results *rs, int64_t i)
 {
     return rs->ratings ? isfinite(rs->ratings->value[i]) : ferry_i_labels_has(rs->truth, i);
 }
@@ -46,7 +46,7 @@ static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
     int64_t n = 0;
 
     for (int64_t i = 0; i < ferry_i_score_entries(rs); i++)
-        n += known(rs, i);
+        n += ferry_i_score_known(rs, i);
     if (n == 0)
         return ferry_i_fail(
             ctx, FERRY_EDATA,
@@ -59,7 +59,7 @@ static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
         (void)snprintf(how, sizeof how, "{per_class: %g}", seen->value);
     else if (seen->kind == FERRY_SEEN_FRACTION) /* 1.0 is a share, 1 would be a count */
         (void)snprintf(how, sizeof how, seen->value < 1 ? "%g" : "%.1f", seen->value);
-    else if (seen->kind != FERRY_SEEN_NONE)
+    else if (seen->kind == FERRY_SEEN_COUNT)
         (void)snprintf(how, sizeof how, "%g", seen->value);
     return ferry_i_fail(ctx, FERRY_EDATA,
                         "target '%s': all %lld %s are visible to the methods (labelled: "
@@ -78,7 +78,7 @@ ferry_status ferry_i_score_mask(ferry_ctx *ctx, const ferry_results *rs,
     for (int64_t i = 0; i < ferry_i_score_entries(rs); i++) {
         const bool seen = rs->ratings ? isfinite(target->ratings->value[i])
                                       : ferry_i_labels_has(target->labels, i);
-        mask[i] = known(rs, i) && !seen;
+        mask[i] = ferry_i_score_known(rs, i) && !seen;
         *count += mask[i];
     }
     if (*count == 0 && rs->run.goal != FERRY_EMBED && rs->n_metrics > 0)
@@ -180,7 +180,8 @@ static ferry_status pick_classes(ferry_ctx *ctx, const ferry_results *rs,
     if (p->names && p->score) FERRY_TRY(pick_scores(ctx, rs, p, mask, count, g));
     FERRY_TRY(ferry_i_task_target(ctx, split, &shown));
     for (int64_t i = 0; i < p->n; i++)
-        if (shown->labels && ferry_i_labels_has(shown->labels, i) && known(rs, i))
+        if (shown->labels && ferry_i_labels_has(shown->labels, i) &&
+            ferry_i_score_known(rs, i))
             g->seen[rs->truth->cls[i]] = 1;
     for (int64_t i = 0, to = 0; i < p->n; i++) {
         if (!mask[i]) continue;

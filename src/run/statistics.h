@@ -27,32 +27,44 @@ typedef struct ferry_crossing {
     int64_t repeats, n;
     const double *diff;
     const int32_t
-        *cluster[2]; /* what instances belong to: user and item of ratings; or NULL */
-    double visible;  /* labels that the methods saw */
-    bool fixed;      /* the same labels in every repeat */
-    bool ordered;    /* a repeat draws an order of the rows, too: goal stream */
+        *cluster[2];     /* what instances belong to: user and item of ratings; or NULL */
+    const uint8_t *seen; /* repeats x n: labels that the methods saw; NULL: none */
+    int64_t
+        hands;    /* repeats of a deck, which share no label (task/split.c); 0: not dealt */
+    bool folds;   /* ... that hide them, and see all others */
+    bool fixed;   /* the same labels in every repeat */
+    bool ordered; /* a repeat draws an order of the rows, too: goal stream */
 } ferry_crossing;
 
 /* The components of a gain's variance and what follows from them. */
 typedef struct ferry_crossed {
     int64_t repeats, n; /* n: instances scored in any repeat */
     double scored;      /* mean instances scored in a repeat */
-    double mu;          /* the gain: mean over repeats of their means */
-    double s2;          /* variance of the repeats' means */
-    double vb;          /* ... of the instances' effects, as observed */
-    double se2, sb2,
-        sa2;       /* of the rest, of instances, of repeats: without each other's share */
-    double sl2;    /* of what labels do, apart from what they leave to be scored */
-    double rho;    /* ... its correlation with the instances' part in new data, 0 to 1 */
-    double k;      /* visible labels for each scored one; 0 for a fixed split */
-    double se, df; /* standard error and degrees of freedom; df is NaN when se is 0 */
-    double low, high;         /* 95 % interval */
-    double bound;             /* 95 % one-sided, towards 0 */
+    double labels;      /* of a hand: visible ones, or hidden ones of folds */
+    bool folds;
+    double mu;        /* the gain: mean over repeats of their means */
+    double s2;        /* variance of the repeats' means */
+    double vb;        /* ... of the instances' effects, as it counts */
+    double se2, sb2;  /* of the rest, of instances: without each other's share */
+    double sl2;       /* of what labels do, apart from what they leave to be scored */
+    double c;         /* ... its covariance with the instances' part in new data */
+    double k;         /* phi o / (1 - phi o), with o the overlap; 0 for a fixed split */
+    double va, vr, v; /* of the mean: what labels bring, what rows do, both */
+    double se, df;    /* standard error and degrees of freedom; df is NaN when se is 0 */
+    double low, high; /* 95 % interval */
+    double bound;     /* 95 % one-sided, towards 0 */
+    double most; /* no difference larger than this either way: two one-sided tests at .05 */
     double p_better, p_worse; /* one-sided */
 } ferry_crossed;
 /* Repeats whose instances are all NaN are left out. FERRY_OK with n = 0 when nothing is left. */
 ferry_status ferry_i_crossed(ferry_ctx *ctx, const ferry_crossing *in, ferry_crossed *out);
-/* Repeats, or else rows, that would show a gain of this size at this level, one-sided; both 0: no
+/* Mean share of the labels of a repeat that another one saw as well; seen: repeats x n. */
+double ferry_i_overlap(int64_t repeats, int64_t n, const uint8_t *seen);
+/* How much of what labels do is a sum over labels, and so common to repeats that share them: of the repeats' parts a, dealt
+ * in decks of so many hands, with so many labels of n in a hand. 1 unless two complete decks say less. */
+double ferry_i_linear_share(int64_t repeats, const double *a, int64_t hands, double labels,
+                            double n);
+/* Repeats, or else rows, with which a gain of this size is shown at this level, one-sided, in 8 of 10 cases; both 0: no
  * sensible number would. */
 void ferry_i_crossed_needed(const ferry_crossed *c, double level, int64_t *repeats,
                             int64_t *rows);

@@ -53,11 +53,14 @@ ferry_status ferry_i_results_cross(ferry_ctx *ctx, const ferry_results *rs,
     const int64_t n = ferry_i_score_entries(rs), repeats = rs->run.repeats;
     const double sign = ferry_i_results_sign(rs);
     double *diff = NULL;
+    uint8_t *seen = NULL;
 
     FERRY_NEW(ctx, diff, repeats * n);
+    FERRY_NEW(ctx, seen, repeats * n);
     for (int64_t r = 0; r < repeats; r++)
         for (int64_t i = 0, k = 0; i < n; i++) {
             diff[r * n + i] = NAN;
+            seen[r * n + i] = !rs->scored[r][i] && ferry_i_score_known(rs, i);
             if (!rs->scored[r][i]) continue;
             if (a[r] && b[r]) diff[r * n + i] = sign * (a[r][k] - b[r][k]);
             k++;
@@ -67,12 +70,14 @@ ferry_status ferry_i_results_cross(ferry_ctx *ctx, const ferry_results *rs,
                                .diff = diff,
                                .cluster = {rs->ratings ? rs->ratings->user : NULL,
                                            rs->ratings ? rs->ratings->item : NULL},
-                               .visible = (double)rs->run.visible,
+                               .seen = seen,
+                               .hands = rs->hands.hands,
+                               .folds = rs->hands.folds,
                                .fixed = is_fixed(rs),
                                .ordered = rs->run.goal == FERRY_STREAM};
     FERRY_TRY(ferry_i_crossed(ctx, &in, out));
 done:
-    ferry_i_free(diff);
+    FERRY_FREE(diff, seen);
     return st;
 }
 

@@ -298,10 +298,8 @@ static ferry_status resolve(const ferry_place *domains, ferry_task *task)
     FERRY_TRY(ferry_i_place_prefix(domains, ferry_i_task_check(ctx, task)));
     for (int64_t i = 0; ferry_i_place_item(domains, i, &p); i++) {
         ferry_domain *seen = NULL;
-        ferry_rng rng;
         if (!ferry_i_place_get(&p, "labelled", &labelled)) continue;
-        ferry_i_rng_for(ctx, &rng, "split");
-        st = ferry_i_task_hide(ctx, task->goal, task->domains[i], &rng, &seen);
+        st = ferry_i_task_hide(ctx, task->goal, task->domains[i], 0, NULL, &seen);
         ferry_domain_free(seen);
         FERRY_TRY(ferry_i_place_prefix(&labelled, st));
     }

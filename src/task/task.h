@@ -101,11 +101,25 @@ int64_t ferry_i_task_count_role(const ferry_task *task, ferry_role role);
 ferry_status ferry_i_task_target(ferry_ctx *ctx, const ferry_task *task,
                                  const ferry_domain **out);
 
+/* How labels are dealt to repeats: a deck of so many hands that share none, and then the next. folds: a repeat hides its
+ * hand and sees all others. */
+typedef struct ferry_hands {
+    int64_t hands;
+    bool folds;
+} ferry_hands;
+
+enum { FERRY_DEPLOYED = -1 };
 /* The task as a method may see it in repeat r: target labels (ratings) outside the sample
- * are hidden. The sample is drawn from rng stream "split" of repeat r. Heavy data is shared
- * with `task`. */
+ * are hidden. The sample is drawn from rng stream "split" of the repeat's deck. Heavy data is shared
+ * with `task`. FERRY_DEPLOYED: as it is when a model is made to be used: the first repeat, or with all
+ * labels where `labelled:` is not given. */
 ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t r,
                                 ferry_task **out);
+ferry_status ferry_i_task_split_hands(ferry_ctx *ctx, const ferry_task *task, int64_t r,
+                                      ferry_hands *hands, ferry_task **out);
+/* Whether methods may see all labels that the target has, and are scored by cross-validation on them: `labelled:` is not
+ * given, and the goal learns from labels. */
+bool ferry_i_shows_all(ferry_goal goal, const ferry_domain *d);
 /* d with as many neighbours in graphs of `knn: auto` as its labels ask for (near.c); d itself,
  * once more, where there is nothing to choose. */
 ferry_status ferry_i_domain_choose_near(ferry_ctx *ctx, ferry_domain *d,
@@ -113,7 +127,7 @@ ferry_status ferry_i_domain_choose_near(ferry_ctx *ctx, ferry_domain *d,
 /* One target of a resolved task likewise. *out is d itself (one more owner) when it has
  * nothing to hide. */
 ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_domain *d,
-                               ferry_rng *rng, ferry_domain **out);
+                               int64_t r, ferry_hands *hands, ferry_domain **out);
 
 /* Controls keep everything but the knowledge (control.c). */
 typedef enum ferry_control {

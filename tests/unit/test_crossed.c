@@ -1,7 +1,7 @@
-/* The statistics of the verdict against golden cases (tests/unit/verdict_golden.json, worked out
- * with numpy and scipy; further ones beside the data sets), and properties. */
-#include "run/run.h"
+/* The statistics of the verdict against golden cases (tests/golden/verdict.json and crossed.json, worked out
+ * with numpy and scipy), and properties. */
 #include "golden.h"
+#include "run/run.h"
 
 /* 1e-9, of what Student's quantiles enter 1e-7; null is "not known". */
 static void same(const char *what, const char *key, double got, const json_t *want,
@@ -38,18 +38,34 @@ static int32_t *wholes(const json_t *array)
 
 /* ---- golden cases ---- */
 
+/* repeats x n of 0 and 1. */
+static uint8_t *seen_of(const json_t *rows, int64_t repeats, int64_t n)
+{
+    uint8_t *seen = calloc((size_t)(repeats * n), 1);
+
+    for (int64_t r = 0; r < repeats; r++)
+        for (int64_t i = 0; i < n; i++)
+            seen[r * n + i] = json_integer_value(json_array_get(
+                                  json_array_get(rows, (size_t)r), (size_t)i)) != 0;
+    return seen;
+}
+
+/* The keys of both kinds of files: v3's own (out), and cases with clusters (components and test). */
 static void crossed_case(ferry_ctx *ctx, const char *what, const json_t *o)
 {
-    const json_t *d = golden_at(o, "D"), *want = golden_at(o, "components"),
-                 *test = golden_at(o, "test"), *clusters = golden_at(o, "clusters"),
-                 *needed = golden_at(o, "needed");
+    const json_t *d = golden_at(o, "D"), *clusters = json_object_get(o, "clusters");
+    const json_t *out = json_object_get(o, "out"), *needed = json_object_get(o, "needed");
+    const json_t *want = out ? out : golden_at(o, "components"),
+                 *test = out ? out : golden_at(o, "test");
     const int64_t repeats = (int64_t)json_array_size(d),
                   n = (int64_t)json_array_size(json_array_get(d, 0));
     double *diff = calloc((size_t)(repeats * n), sizeof *diff);
+    uint8_t *seen = seen_of(golden_at(o, out ? "visible" : "seen"), repeats, n);
     ferry_crossing in = {.repeats = repeats,
                          .n = n,
                          .diff = diff,
-                         .visible = golden_real(o, "visible"),
+                         .seen = seen,
+                         .hands = json_integer_value(json_object_get(o, "hands")),
                          .fixed = json_is_true(golden_at(o, "fixed"))};
     ferry_crossed c;
     int32_t *cluster[2] = {NULL, NULL};
@@ -71,7 +87,8 @@ static void crossed_case(ferry_ctx *ctx, const char *what, const json_t *o)
     same(what, "vb", c.vb, golden_at(want, "vb"), 1e-9);
     same(what, "se2", c.se2, golden_at(want, "se2"), 1e-9);
     same(what, "sb2", c.sb2, golden_at(want, "sb2"), 1e-9);
-    same(what, "sa2", c.sa2, golden_at(want, "sa2"), 1e-9);
+    same(what, "sl2", c.sl2, golden_at(want, "sl2"), 1e-9);
+    same(what, "C", c.c, golden_at(want, "C"), 1e-9);
     same(what, "k", c.k, golden_at(want, "k"), 1e-9);
     same(what, "se", c.se, golden_at(test, "se"), 1e-9);
     same(what, "df", c.df, golden_at(test, "df"), 1e-9);
@@ -79,12 +96,45 @@ static void crossed_case(ferry_ctx *ctx, const char *what, const json_t *o)
     same(what, "high", c.high, golden_at(test, "high"), 1e-7);
     same(what, "p_better", c.p_better, golden_at(test, "p_better"), 1e-9);
     same(what, "p_worse", c.p_worse, golden_at(test, "p_worse"), 1e-9);
-    ferry_i_crossed_needed(&c, 0.05, &more, &rows);
-    assert_int_equal(more, json_integer_value(json_array_get(needed, 0)));
-    assert_int_equal(rows, json_integer_value(json_array_get(needed, 1)));
+    if (out) {
+        same(what, "overlap", ferry_i_overlap(repeats, n, seen), golden_at(o, "overlap"),
+             1e-9);
+        same(what, "V", c.v, golden_at(out, "V"), 1e-9);
+        same(what, "at_most", c.most, golden_at(o, "at_most"), 1e-7);
+        ferry_i_crossed_needed(&c, 0.05, &more, &rows);
+        const char *kind = json_string_value(json_array_get(needed, 0));
+        const int64_t number = json_integer_value(json_array_get(needed, 1));
+        assert_int_equal(more, kind && strcmp(kind, "repeats") == 0 ? number : 0);
+        assert_int_equal(rows, kind && strcmp(kind, "rows") == 0 ? number : 0);
+    }
     free(diff);
+    free(seen);
     free(cluster[0]);
     free(cluster[1]);
+}
+
+static void share_case(const char *what, const json_t *o)
+{
+    double *a = reals(golden_at(o, "a"));
+
+    same(what, "phi",
+         ferry_i_linear_share((int64_t)json_array_size(golden_at(o, "a")), a,
+                              (int64_t)golden_real(o, "D"), golden_real(o, "L"),
+                              golden_real(o, "N")),
+         golden_at(o, "phi"), 1e-9);
+    free(a);
+}
+
+static void student_case(const char *what, const json_t *o)
+{
+    const double df = golden_real(o, "df");
+
+    if (json_object_get(o, "above"))
+        same(what, "above", ferry_i_student_above(golden_real(o, "t"), df),
+             golden_at(o, "above"), 1e-7);
+    else
+        same(what, "quantile", ferry_i_student_t(2 * golden_real(o, "p"), df),
+             golden_at(o, "quantile"), 1e-7);
 }
 
 static void max_t_case(ferry_ctx *ctx, const char *what, const json_t *o)
@@ -168,14 +218,24 @@ static void all_cases(ferry_ctx *ctx, const json_t *root)
 
 static void test_golden(void **state)
 {
-    json_t *own = json_load_file("tests/unit/verdict_golden.json", 0, NULL);
     json_t *more = own_golden("crossed.json");
 
-    assert_non_null(own);
-    all_cases(*state, own);
-    if (more) all_cases(*state, more);
-    json_decref(own);
+    assert_non_null(more);
+    all_cases(*state, more);
     json_decref(more);
+}
+
+/* Those of the specification. */
+static void test_golden_of_the_verdict(void **state)
+{
+    json_t *root = own_golden("verdict.json"), *o = NULL;
+    size_t i = 0;
+
+    assert_non_null(root);
+    json_array_foreach(golden_at(root, "student"), i, o) student_case("student", o);
+    json_array_foreach(golden_at(root, "crossed"), i, o) crossed_case(*state, "crossed", o);
+    json_array_foreach(golden_at(root, "linear_share"), i, o) share_case("phi", o);
+    json_decref(root);
 }
 
 /* ---- properties ---- */
@@ -237,9 +297,8 @@ static void test_copies_and_gaps(void **state)
         one[i] = d[i];
         one[N + i] = NAN;
     }
-    const ferry_crossing
-        many = {.repeats = R, .n = N, .diff = d, .visible = 6, .fixed = true},
-        single = {.repeats = 2, .n = N, .diff = one, .visible = 6, .fixed = true};
+    const ferry_crossing many = {.repeats = R, .n = N, .diff = d, .fixed = true},
+                         single = {.repeats = 2, .n = N, .diff = one, .fixed = true};
     assert_ok(*state, ferry_i_crossed(*state, &many, &a));
     assert_ok(*state, ferry_i_crossed(*state, &single, &b));
     assert_int_equal(b.repeats, 1);
@@ -273,6 +332,7 @@ static void test_size(void **state)
 {
     enum { R = 10, N = 60, SEEN = 20, WORLDS = 400 };
     static double d[R * N];
+    static uint8_t seen[R * N];
     ferry_rng rng;
     ferry_crossed c;
     int wrong = 0, naive = 0;
@@ -289,6 +349,7 @@ static void test_size(void **state)
                 d[r * N + i] = ferry_i_rng_below(&rng, N) < SEEN
                                    ? NAN
                                    : row[i] + luck + 0.2 * ferry_i_rng_normal(&rng);
+                seen[r * N + i] = (uint8_t)(isnan(d[r * N + i]) ? 1 : 0);
                 sum += isnan(d[r * N + i]) ? 0 : d[r * N + i] / (N - SEEN);
             }
             mean[r] = sum;
@@ -296,7 +357,7 @@ static void test_size(void **state)
         assert_ok(*state,
                   ferry_i_crossed(
                       *state,
-                      &(ferry_crossing){.repeats = R, .n = N, .diff = d, .visible = SEEN},
+                      &(ferry_crossing){.repeats = R, .n = N, .diff = d, .seen = seen},
                       &c));
         wrong += c.p_better < 0.025 || c.p_worse < 0.025;
         naive += ferry_i_student_p(ferry_i_mean(R, mean) * sqrt(R) / ferry_i_std(R, mean),
@@ -312,6 +373,7 @@ static void test_teachers_are_questions(void **state)
 {
     enum { R = 10, N = 60, SEEN = 12, WORLDS = 400 };
     static double d[R * N];
+    static uint8_t seen[R * N];
     int64_t at[N];
     ferry_rng rng;
     ferry_crossed c;
@@ -329,18 +391,18 @@ static void test_teachers_are_questions(void **state)
             ferry_i_rng_shuffle(&rng, N, at);
             for (int j = 0; j < SEEN; j++)
                 taught += row[at[j]] / SEEN;
-            for (int j = 0; j < N; j++)
+            for (int j = 0; j < N; j++) {
+                seen[r * N + at[j]] = (uint8_t)(j < SEEN);
                 d[r * N + at[j]] =
                     j < SEEN ? NAN : row[at[j]] + taught + 0.3 * ferry_i_rng_normal(&rng);
+            }
         }
-        const ferry_crossing in = {.repeats = R, .n = N, .diff = d, .visible = SEEN};
+        const ferry_crossing in = {.repeats = R, .n = N, .diff = d, .seen = seen};
         assert_ok(*state, ferry_i_crossed(*state, &in, &c));
-        assert_true(c.rho >= 0 && c.rho <= 1 && c.sl2 >= 0);
+        assert_true(c.c >= 0 && c.sl2 >= 0 && c.k > 0);
+        assert_close(c.v, c.va + c.vb / N, 1e-12);
         /* all that the repeats told is as uncertain as they are few */
-        const double rows = c.vb / N, own = c.s2 / R + c.sl2 * c.k +
-                                            2 * c.rho * sqrt(c.sl2 * c.k * c.sb2 / N);
-        assert_close(c.df,
-                     pow(own + rows, 2) / (own * own / (R - 1) + rows * rows / (N - 1)),
+        assert_close(c.df, pow(c.v, 2) / (c.va * c.va / (R - 1) + c.vr * c.vr / (N - 1)),
                      1e-9 * c.df);
         wrong += c.p_better < 0.025 || c.p_worse < 0.025;
     }
@@ -351,7 +413,7 @@ static void test_teachers_are_questions(void **state)
  * the interval may be neither without misses nor one that misses often. */
 static void test_orders(void **state)
 {
-    enum { R = 10, N = 60, TIMES = 400, SEEN = 6 };
+    enum { R = 10, N = 60, TIMES = 400 };
     double d[R * N];
     int wrong[2] = {0, 0};
     ferry_crossed c;
@@ -362,13 +424,13 @@ static void test_orders(void **state)
         for (int i = 0; i < R * N; i++)
             d[i] = (double)ferry_i_rng_below(&rng, 3) - 1;
         for (int ordered = 0; ordered < 2; ordered++) {
-            assert_ok(*state, ferry_i_crossed(*state,
-                                              &(ferry_crossing){.repeats = R,
-                                                                .n = N,
-                                                                .diff = d,
-                                                                .visible = SEEN,
-                                                                .ordered = ordered},
-                                              &c));
+            assert_ok(
+                *state,
+                ferry_i_crossed(
+                    *state,
+                    &(ferry_crossing){
+                        .repeats = R, .n = N, .diff = d, .fixed = true, .ordered = ordered},
+                    &c));
             wrong[ordered] += c.p_better < 0.025 || c.p_worse < 0.025;
         }
     }
@@ -487,6 +549,7 @@ static void test_family_of_baselines(void **state)
 {
     enum { POOLS = 200 };
     static double right[LEARNERS][TIMES_DRAWN * ROWS], d[TIMES_DRAWN * ROWS];
+    static uint8_t seen[TIMES_DRAWN * ROWS];
     int better = 0, worse = 0, bare = 0;
     ferry_rng rng;
 
@@ -500,10 +563,12 @@ static void test_family_of_baselines(void **state)
             if (mean_right(right[l]) > mean_right(right[best])) best = l;
         for (int m = 0; m < LEARNERS - BASES; m++) {
             ferry_crossed c;
-            for (int i = 0; i < TIMES_DRAWN * ROWS; i++)
+            for (int i = 0; i < TIMES_DRAWN * ROWS; i++) {
                 d[i] = right[BASES + m][i] - right[best][i];
+                seen[i] = (uint8_t)(isnan(d[i]) ? 1 : 0);
+            }
             const ferry_crossing in = {
-                .repeats = TIMES_DRAWN, .n = ROWS, .diff = d, .visible = GIVEN};
+                .repeats = TIMES_DRAWN, .n = ROWS, .diff = d, .seen = seen};
             assert_ok(*state, ferry_i_crossed(*state, &in, &c));
             up[m] = c.p_better;
             down[m] = fmin(1, BASES * c.p_worse);
@@ -528,6 +593,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_golden, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_golden_of_the_verdict, ctx_setup,
+                                        ctx_teardown),
         cmocka_unit_test_setup_teardown(test_counts_equal_recomputing, ctx_setup,
                                         ctx_teardown),
         cmocka_unit_test_setup_teardown(test_copies_and_gaps, ctx_setup, ctx_teardown),

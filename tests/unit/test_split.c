@@ -211,6 +211,43 @@ static void test_is_fair(void **state)
     ferry_task_free(t);
 }
 
+/* Which labels of class k repeat r sees. */
+static void see(ferry_ctx *ctx, const ferry_task *t, int64_t r, uint8_t *seen)
+{
+    ferry_task *s = NULL;
+
+    assert_ok(ctx, ferry_i_task_split(ctx, t, r, &s));
+    for (int64_t i = 0; i < ferry_i_ids_count(target_of(s)->ids); i++)
+        seen[i] = ferry_i_labels_has(target_of(s)->labels, i);
+    ferry_task_free(s);
+}
+
+/* Hands of a deck share no label; the next deck is another one. 17 of 3 are 5 hands, 9 of 2 only 4. */
+static void test_is_dealt(void **state)
+{
+    ferry_ctx *ctx = *state;
+    enum { N = 26, HANDS = 4 };
+    const int size[] = {17, 9};
+    ferry_task *t = task_of(ctx, FERRY_CLASSIFY,
+                            classes(ctx, "t", FERRY_TARGET, 2, size, false), "5"),
+               *s = NULL;
+    ferry_hands hands = {0};
+
+    assert_ok(ctx, ferry_i_task_split_hands(ctx, t, 3, &hands, &s));
+    ferry_task_free(s);
+    assert_int_equal(hands.hands, HANDS);
+    assert_false(hands.folds);
+    for (int deck = 0; deck < 3; deck++) {
+        uint8_t seen[HANDS][N];
+        for (int h = 0; h < HANDS; h++)
+            see(ctx, t, deck * HANDS + h, seen[h]);
+        for (int i = 0; i < N; i++)
+            assert_true(seen[0][i] + seen[1][i] + seen[2][i] + seen[3][i] <= 1);
+    }
+    assert_string_not_equal(split_ids(ctx, t, 0), split_ids(ctx, t, HANDS));
+    ferry_task_free(t);
+}
+
 /* ---- how many ---- */
 
 static void check_shares(ferry_ctx *ctx, const int *size, const char *labelled, int a,
@@ -471,6 +508,7 @@ int main(void)
         TEST(test_seed_and_repeat),
         TEST(test_order_of_rows),
         TEST(test_is_fair),
+        TEST(test_is_dealt),
         TEST(test_shares),
         TEST(test_per_class_skips_classes_of_the_source),
         TEST(test_too_many),

@@ -141,8 +141,8 @@ static void test_labelled(void **state)
         double value;
     } cases[] = {
         {"none", FERRY_SEEN_NONE, 0},
-        {"", FERRY_SEEN_NONE, 0},
-        {"~", FERRY_SEEN_NONE, 0},
+        {"", FERRY_SEEN_UNSET, 0},
+        {"~", FERRY_SEEN_UNSET, 0},
         {"2", FERRY_SEEN_COUNT, 2},
         {"0.5", FERRY_SEEN_FRACTION, 0.5},
         {"1.0", FERRY_SEEN_FRACTION, 1},
