@@ -21,6 +21,7 @@ typedef enum cli_key {
     KEY_MEMORY,
     KEY_MAX_INPUT,
     KEY_ENGINE,
+    KEY_GPU_MEMORY,
     KEY_SET,
     KEY_QUIET,
     KEY_JSON,

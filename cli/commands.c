@@ -29,10 +29,17 @@
             "most bytes of one input, unpacked (such as 2G); default: 100 times a "        \
             "compressed file or 256 MiB, whichever is more, at most half of free memory"   \
     }
-#define ENGINE                                                                              \
-    {                                                                                       \
-        KEY_ENGINE, 0, "engine", "NAME", WORDS_ENGINE,                                      \
-            "linear algebra: host (fast), ref (plain C) or mpi (run, fit: rows over ranks)" \
+#define ENGINE                                                                             \
+    {KEY_ENGINE,                                                                           \
+     0,                                                                                    \
+     "engine",                                                                             \
+     "NAME",                                                                               \
+     WORDS_ENGINE,                                                                         \
+     "linear algebra: host (fast), ref (plain C), mpi (run, fit: rows over ranks), "       \
+     "cuda (an NVIDIA card) or auto (the card where it pays)"},                            \
+    {                                                                                      \
+        KEY_GPU_MEMORY, 0, "gpu-memory", "SIZE", WORDS_NONE,                               \
+            "most memory of a card to use, such as 40G; default: 80 % of what is free"     \
     }
 #define SET(help)                                                                          \
     {                                                                                      \

@@ -3,7 +3,7 @@
 
 #include "cli.h"
 
-static const char *const engines[] = {"host", "ref", "mpi"};
+static const char *const engines[] = {"host", "ref", "mpi", "cuda", "auto"};
 static const char *const shells[] = {"bash", "zsh"};
 static const char *const levels[] = {"none", "quick", "full"};
 static const char *const syncs[] = {"always", "batch", "off"};

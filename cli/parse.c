@@ -118,13 +118,21 @@ int cli_parse(cli *c, int argc, char **argv)
 static const struct {
     cli_key key;
     const char *option, *name;
-} settings[] = {
-    {KEY_SEED, "seed", "seed"},       {KEY_THREADS, "threads", "threads"},
-    {KEY_JOBS, "jobs", "jobs"},       {KEY_MEMORY, "memory", "memory"},
-    {KEY_ENGINE, "engine", "engine"}, {KEY_MAX_INPUT, "max-input", "max_input"}};
+} settings[] = {{KEY_SEED, "seed", "seed"},
+                {KEY_THREADS, "threads", "threads"},
+                {KEY_JOBS, "jobs", "jobs"},
+                {KEY_MEMORY, "memory", "memory"},
+                {KEY_ENGINE, "engine", "engine"},
+                {KEY_MAX_INPUT, "max-input", "max_input"},
+                {KEY_GPU_MEMORY, "gpu-memory", "gpu_memory"}};
 
 int cli_configure(cli *c)
 {
+    const char *engine = getenv("FERRY_ENGINE");
+
+    if (engine && !c->value[KEY_ENGINE] &&
+        ferry_ctx_set(c->ctx, "engine", engine) != FERRY_OK)
+        return cli_failed(c, FERRY_EINVAL);
     for (int64_t i = 0; i < COUNT(settings); i++) {
         const char *value = c->value[settings[i].key], *why = NULL;
         if (!value || ferry_ctx_set(c->ctx, settings[i].name, value) == FERRY_OK) continue;

@@ -33,7 +33,8 @@ typedef enum ferry_answer {
 
 typedef ferry_answer (*ferry_progress_fn)(void *user, const ferry_progress *p);
 
-/** New context: engine "host", all cores, seed 1, no log, no progress. */
+/** New context: engine "host", all cores, seed 1, no log, no progress. The environment variable FERRY_ENGINE names another
+ * engine; where that is not there, ferry_message() says why, and it is host. */
 FERRY_API ferry_status ferry_ctx_new(ferry_ctx **out);
 /** Free a context. NULL is fine. Objects made with it stay valid. */
 FERRY_API void ferry_ctx_free(ferry_ctx *ctx);
@@ -47,11 +48,12 @@ FERRY_API const char *ferry_message(const ferry_ctx *ctx);
  *
  * | key | value | |
  * | --- | --- | --- |
- * | engine | host, ref, mpi | what computes (ferry_doctor() lists them); mpi: host with rows over the ranks of an MPI job (ferry/ranks.h) |
+ * | engine | host, ref, mpi, cuda, auto | what computes (ferry_doctor() lists them); mpi: host with rows over the ranks of an MPI job (ferry/ranks.h); cuda: an NVIDIA card for large operations, FERRY_ENEEDS where there is none; auto: the card where one is there and pays, else host |
  * | threads | 0 .. 1024 | for our own loops and for BLAS; 0, the default: all cores |
  * | jobs | 0 .. 1024 | how many fits of an evaluation (and draws, folds, triples) run in parallel at most; 0, the default: as many as are worthwhile, by threads, cores and memory. The results are the same bits whatever it is. Callbacks still come on the thread that called, one at a time |
  * | seed | 0 .. 2^53 | every random choice derives from it; 1 |
  * | memory | bytes, 800M, 7.5G | the most that the process should use; 0, the default: what it has now and half of what is free. Fewer fits run in parallel if they are large. If a limit is set, arrays that do not fit into half of it are kept in unnamed files in TMPDIR or /var/tmp: slower, with the same results. Holds for the whole process, whichever context set it last; with ferry_set_allocator() it is left to that allocator |
+ * | gpu_memory | bytes, 800M, 7.5G | the most of a card's memory that engine cuda takes; 0, the default: 80 % of what is free when it is opened. Holds for the whole process |
  * | max_input | bytes, 500M, 2G | the most that one input (a file, standard input, an archive's members together) may have, as it is or once unpacked; a larger one is refused with FERRY_EDATA. 0, the default: a compressed file may unpack to 100 times its size, or to 256 MiB if that is more, and nothing that is read into memory may take more than half of what is free |
  */
 FERRY_API ferry_status ferry_ctx_set(ferry_ctx *ctx, const char *key, const char *value);
@@ -95,7 +97,7 @@ typedef struct ferry_installation {
     const char *cpu;
     int64_t n_problems;
     const char *const *problems; /**< n_problems sentences */
-    const char *json; /**< the same as JSON text */
+    const char *json;            /**< the same as JSON text */
 } ferry_installation;
 
 /**

@@ -256,6 +256,9 @@ class Context:
         self._interrupted = False
         if lib.ferry_ctx_new(byref(self.handle)) != _abi.FERRY_OK:
             raise MemoryError("no memory for a context")
+        engine = os.environ.get("FERRY_ENGINE")
+        if engine and text(lib.ferry_ctx_get(self.handle, b"engine")) != engine:
+            raise FerryError(text(lib.ferry_message(self.handle)))
         self._log = _abi.ferry_log_fn(self._on_log)
         self._progress = _abi.ferry_progress_fn(self._on_progress)
         lib.ferry_ctx_set_progress(self.handle, self._progress, None)

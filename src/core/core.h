@@ -191,7 +191,9 @@ struct ferry_ctx {
     struct json_t *diag; /* diagnostics of the running fit, or NULL */
     const char *fitting; /* name of the method that is being fitted, or NULL */
     struct ferry_fit_info *info; /* what its fit says about its end, or NULL */
-    int64_t max_input;  /* bytes that an input may have once unpacked; 0: by its size */
+    int64_t
+        gpu_memory;    /* most bytes of a card's memory (linalg/cuda.c); 0: a share of it */
+    int64_t max_input; /* bytes that an input may have once unpacked; 0: by its size */
     bool keep_unpacked; /* the file unpacked last is kept for the next who opens it ... */
     struct ferry_unpacked *unpacked; /* ... here (src/data/input.c) */
     bool

@@ -19,9 +19,10 @@
 #include "learn/rows.h"
 
 enum {
-    STRIP = 8,           /* queries that one thread handles together: one cache line */
-    MOST_QUERIES = 64,   /* in a block; a multiple of STRIP */
-    MOST_CELLS = 8 << 20 /* doubles in a block's products and queries together */
+    STRIP = 8,            /* queries that one thread handles together: one cache line */
+    MOST_QUERIES = 64,    /* in a block; a multiple of STRIP */
+    MOST_CELLS = 8 << 20, /* doubles in a block's products and queries together */
+    AT_ONCE = 1 << 29     /* products of the queries that an engine is asked at once */
 };
 
 /* Up to what is the same for all rows, the estimate for row i and a query is
@@ -219,6 +220,50 @@ static void search_block(scope *in, const search *s, matrix x, int64_t first,
         search_strip(s, first, from, queries - from < STRIP ? queries - from : STRIP);
 }
 
+/* Queries from `first` on by an engine that picks the candidates itself; how many it has answered, 0: it does not. The
+ * candidates are measured here, so the answer is the same bits; queries with very many of them are left to the loops
+ * above. */
+static int64_t search_at_once(scope *in, search *s, matrix x, int64_t first)
+{
+    const ferry_engine *e = ferry_e(scope_ctx(in));
+    const int64_t rest = s->q->rows - first, most = 4 * s->k + 64, mark = scope_mark(in);
+    int64_t n = AT_ONCE / (x.n + 1);
+
+    if (!e->nearest || n < 1) return 0;
+    n = n < rest ? n : rest;
+    double *slacks = NEW(in, double, n), *scale = NEW(in, double, n);
+    struct ferry_near asked = {.from = first,
+                               .n = n,
+                               .k = s->k,
+                               .most = most,
+                               .offset = s->offset,
+                               .factor = s->factor,
+                               .slack = slacks,
+                               .scale = s->distance == FERRY_COSINE ? scale : NULL,
+                               .found = NEW(in, int32_t, n * most),
+                               .count = NEW(in, int32_t, n)};
+    for (int64_t c = 0; c < n; c++) {
+        slacks[c] = slack(s, first + c);
+        scale[c] = inverse(s->qn[first + c]);
+    }
+    const bool done = e->nearest(scope_ctx(in), s->x, s->q, &asked);
+#pragma omp parallel for schedule(dynamic, 16) num_threads(scope_ctx(in)->threads) if (done)
+    for (int64_t c = 0; c < (done ? n : 0); c++) {
+        for (int64_t r = 0; r < s->k; r++) {
+            s->dist[(first + c) * s->k + r] = INFINITY;
+            s->index[(first + c) * s->k + r] = -1;
+        }
+        for (int32_t i = 0; i < asked.count[c]; i++) {
+            const int64_t row = asked.found[c * most + i];
+            keep_nearest(s, first + c, row, exact(s, row, first + c));
+        }
+    }
+    for (int64_t c = 0; c < (done ? n : 0); c++)
+        if (asked.count[c] < 0) search_block(in, s, x, first + c, 1);
+    scope_release(in, mark);
+    return done ? n : 0;
+}
+
 /* Squared lengths of the rows, by the sum that pair_sum uses. */
 static double *square_lengths(scope *in, const ferry_matrix *x)
 {
@@ -259,9 +304,13 @@ void nearest(scope *in, matrix x, matrix q, int64_t k, ferry_distance distance,
         s.offset[i] = distance == FERRY_COSINE ? 1 : s.xn[i];
         s.factor[i] = distance == FERRY_COSINE ? -inverse(s.xn[i]) : -2;
     }
-    for (int64_t first = 0; first < q.n; first += width) {
-        const int64_t rest = q.n - first, queries = rest < width ? rest : width;
-        search_block(in, &s, x, first, queries);
+    for (int64_t first = 0, queries = 0; first < q.n; first += queries) {
+        const int64_t rest = q.n - first;
+        queries = search_at_once(in, &s, x, first);
+        if (!queries) {
+            queries = rest < width ? rest : width;
+            search_block(in, &s, x, first, queries);
+        }
         (void)progress(in, "neighbours", first + queries, q.n, NAN);
     }
     scope_release(in, mark);

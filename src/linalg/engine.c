@@ -10,7 +10,8 @@
 #include "linalg/linalg.h"
 
 static const ferry_engine *const engines[] = {&ferry_i_engine_host, &ferry_i_engine_ref,
-                                              &ferry_i_engine_mpi};
+                                              &ferry_i_engine_mpi, &ferry_i_engine_cuda,
+                                              &ferry_i_engine_auto};
 
 int64_t ferry_i_engine_count(void)
 {
@@ -41,6 +42,10 @@ ferry_status ferry_ctx_new(ferry_ctx **out)
     (*out)->engine = engines[0];
     (*out)->isa = (int)ferry_i_isa_choose(getenv("FERRY_ISA"), NULL);
     (*out)->seed = 1;
+    if (getenv("FERRY_ENGINE") &&
+        ferry_i_ctx_set_engine(*out, getenv("FERRY_ENGINE")) != FERRY_OK)
+        (*out)->engine =
+            engines[0]; /* the message says why; the command and Python refuse */
     return ferry_i_ctx_set_threads(*out, 0);
 }
 
@@ -49,7 +54,10 @@ ferry_status ferry_i_ctx_set_engine(ferry_ctx *ctx, const char *name)
     const ferry_engine *e = ferry_i_engine_find(name);
 
     if (!e)
-        return ferry_i_fail(ctx, FERRY_EINVAL, "unknown engine %s (host, ref, mpi)", name);
+        return ferry_i_fail(ctx, FERRY_EINVAL,
+                            "unknown engine %s (host, ref, mpi, cuda, auto)", name);
+    if (e == &ferry_i_engine_cuda && ferry_i_card_open(ctx) != FERRY_OK)
+        return FERRY_ENEEDS;
     ctx->engine = e;
     return FERRY_OK;
 }
@@ -96,8 +104,8 @@ static ferry_status size_of(ferry_ctx *ctx, const char *key, const char *value,
     return FERRY_OK;
 }
 
-static const char *const keys[] = {"engine", "threads", "jobs",
-                                   "seed",   "memory",  "max_input"};
+static const char *const keys[] = {"engine", "threads",   "jobs",      "seed",
+                                   "memory", "max_input", "gpu_memory"};
 
 static const char *key_at(const void *all, int64_t i)
 {
@@ -113,7 +121,8 @@ static ferry_status unknown(ferry_ctx *ctx, const char *key)
                             near);
     return ferry_i_fail(
         ctx, FERRY_EINVAL,
-        "unknown setting %s (engine, threads, jobs, seed, memory, max_input)", key);
+        "unknown setting %s (engine, threads, jobs, seed, memory, max_input, gpu_memory)",
+        key);
 }
 
 ferry_status ferry_ctx_set(ferry_ctx *ctx, const char *key, const char *value)
@@ -140,6 +149,10 @@ ferry_status ferry_ctx_set(ferry_ctx *ctx, const char *key, const char *value)
     } else if (strcmp(key, "max_input") == 0) {
         FERRY_TRY(size_of(ctx, key, value, &n));
         st = ferry_i_ctx_set_max_input(ctx, n);
+    } else if (strcmp(key, "gpu_memory") == 0) {
+        FERRY_TRY(size_of(ctx, key, value, &n));
+        ctx->gpu_memory = n;
+        ferry_i_card_limit(n);
     } else {
         st = unknown(ctx, key);
     }
@@ -151,7 +164,8 @@ const char *ferry_ctx_get(ferry_ctx *ctx, const char *key)
 {
     if (!ctx || !key) return NULL;
     const int64_t numbers[] = {
-        0, ctx->threads, ctx->jobs_asked, (int64_t)ctx->seed, ctx->memory, ctx->max_input};
+        0,           ctx->threads,   ctx->jobs_asked, (int64_t)ctx->seed,
+        ctx->memory, ctx->max_input, ctx->gpu_memory};
 
     if (strcmp(key, keys[0]) == 0) return ctx->engine->name;
     for (int64_t i = 1; i < FERRY_COUNT(keys); i++)

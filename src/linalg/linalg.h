@@ -32,6 +32,9 @@ typedef struct ferry_matrix {
     int64_t
         whole; /* these are one rank's rows of so many (core/ranks.h); 0: all there are */
     struct ferry_matrix *pattern; /* whose start and index we borrow, or NULL */
+    bool
+        lasting; /* it stays as it is until it is freed: an engine may keep a copy (ferry_i_matrix_index) */
+    bool copied; /* one has: ferry_i_card_forget() when it ends */
     /* the caller's numbers, which nobody may change: told when they are no longer needed (may be NULL) */
     bool borrowed;
     ferry_release_fn release;
@@ -89,8 +92,8 @@ ferry_status ferry_i_matrix_sparsify(ferry_ctx *ctx, const ferry_matrix *x,
 ferry_status ferry_i_matrix_beside(ferry_ctx *ctx, bool dense, int64_t n,
                                    ferry_matrix **part, ferry_matrix **out);
 /* Build the transposed index once, where X'B is needed many times and in threads. Costs 12
- * bytes an entry. Does nothing for dense matrices. The values must stay from here on: who sets those of a
- * sibling made by _like again and again makes no index of it. */
+ * bytes an entry; of dense matrices none is made. The values must stay from here on: who sets those of a
+ * sibling made by _like again and again makes no index of it, nor who fills a dense matrix again. */
 ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x);
 /* Whether it is there; another thread may make it meanwhile. */
 static inline bool ferry_i_matrix_indexed(const ferry_matrix *x)
@@ -170,6 +173,8 @@ typedef ferry_status (*ferry_operator)(ferry_ctx *ctx, void *arg, const ferry_bl
 
 /* Axis of a sum, norm or scaling. */
 typedef enum ferry_axis { FERRY_ROWS = 0, FERRY_COLS = 1 } ferry_axis;
+
+struct ferry_near;
 
 /* One line of operations after the other: what is computed, the shapes, the cost (n, d, k,
  * nnz as in the formula; "reads X once" where memory is what counts), and who wants it.
@@ -297,7 +302,25 @@ typedef struct ferry_engine {
     /* C (m x n) <- alpha op(A) op(B) + beta C on smalls, op being ' where ta, tb say so. */
     void (*gemm)(ferry_ctx *, bool ta, bool tb, double alpha, const ferry_small *a,
                  const ferry_small *b, double beta, ferry_small *c);
+
+    /* ---- in one step where an engine can; NULL, or false: the caller takes the steps ---- */
+
+    /* S (d x d) <- (X - 1 m')'D(X - 1 m'), D = diag(weight); mean and weight may be NULL. */
+    bool (*cross)(ferry_ctx *, const ferry_matrix *x, const double *mean,
+                  const double *weight, ferry_small *s);
+    /* All rows that may be among the nearest to some queries (linalg/card.h); for so many queries at a time. */
+    bool (*nearest)(ferry_ctx *, const ferry_matrix *x, const ferry_matrix *q,
+                    const struct ferry_near *n);
 } ferry_engine;
+
+/* The estimate of row i for query from + j is offset[i] + factor[i] scale[j] <x_i, q_j> (scale NULL: 1), two of them
+ * together off by at most slack[j]: found[j * most ..] gets, ascending, count[j] rows whose estimate may be among the k
+ * smallest; -1: more than `most`. */
+struct ferry_near {
+    int64_t from, n, k, most;
+    const double *offset, *factor, *slack, *scale;
+    int32_t *found, *count;
+};
 
 /* Methods write ferry_e(ctx)->mul(ctx, ...). */
 static inline const ferry_engine *ferry_e(const ferry_ctx *ctx)
@@ -305,7 +328,8 @@ static inline const ferry_engine *ferry_e(const ferry_ctx *ctx)
     return ctx->engine;
 }
 
-extern const ferry_engine ferry_i_engine_ref, ferry_i_engine_host, ferry_i_engine_mpi;
+extern const ferry_engine ferry_i_engine_ref, ferry_i_engine_host, ferry_i_engine_mpi,
+    ferry_i_engine_cuda, ferry_i_engine_auto;
 const ferry_engine *ferry_i_engine_find(const char *name); /* NULL: unknown */
 int64_t ferry_i_engine_count(void);
 const ferry_engine *ferry_i_engine_at(int64_t i);
@@ -323,6 +347,18 @@ double ferry_i_matrix_norm2(const ferry_matrix *x); /* squared Frobenius norm */
  * every CPU, so that it needs no context: streams score each row with it. O(rows d). */
 void ferry_i_rows_dot(int64_t rows, int64_t d, const double *a, const double *x,
                       double *out);
+
+/* The card of engine cuda (cuda.c): opened where it is not yet; FERRY_ENEEDS and one sentence where there is none. */
+ferry_status ferry_i_card_open(ferry_ctx *ctx);
+/* What it is, for ferry_doctor(): false, and what is missing; `found`: a card is in this machine, whatever else is not. */
+bool ferry_i_card_text(char *text, int64_t size, bool *found);
+/* The most bytes of its memory that are used; 0: 80 % of what is free. Of the whole process. */
+void ferry_i_card_limit(int64_t bytes);
+/* A matrix that was copied ends. */
+void ferry_i_card_forget(const ferry_matrix *x);
+/* Tests: every operation goes to the card, however small. Operations that went there so far. */
+void ferry_i_card_always(bool always);
+int64_t ferry_i_card_calls(void);
 
 /* The two that ferry_blas_core() gives. */
 const char *ferry_i_blas_core(void);

@@ -262,6 +262,7 @@ ferry_status ferry_i_matrix_index(ferry_ctx *ctx, ferry_matrix *x)
     int32_t *index = NULL;
     double *value = NULL;
 
+    __atomic_store_n(&x->lasting, true, __ATOMIC_RELAXED);
     if (x->dense || ferry_i_matrix_indexed(x)) return FERRY_OK;
     FERRY_NEW(ctx, start, x->cols + 1);
     FERRY_NEW(ctx, index, x->nnz);
@@ -326,6 +327,7 @@ ferry_matrix *ferry_i_matrix_ref(ferry_matrix *x)
 void ferry_i_matrix_free(ferry_matrix *x)
 {
     if (!x || __atomic_sub_fetch(&x->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
+    if (x->copied) ferry_i_card_forget(x);
     if (!x->borrowed) FERRY_FREE(x->dense, x->value);
     if (!x->pattern) ferry_i_free(x->start);
     if (!x->pattern && !x->borrowed) ferry_i_free(x->index);

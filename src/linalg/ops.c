@@ -213,6 +213,8 @@ void share_rows(scope *s, block part, block whole)
 void drop_values(matrix x)
 {
     assert(!x.m->dense && !x.m->borrowed);
+    if (x.m->copied) ferry_i_card_forget(x.m);
+    x.m->lasting = x.m->copied = false;
     ferry_i_free(x.m->value);
     x.m->value = NULL;
 }
@@ -378,6 +380,11 @@ void index_columns(scope *s, matrix x)
     scope_check(s, ferry_i_matrix_index(scope_ctx(s), x.m));
 }
 
+void lasts(matrix x)
+{
+    __atomic_store_n(&x.m->lasting, true, __ATOMIC_RELAXED);
+}
+
 void tmul(scope *s, matrix x, block g, block out)
 {
     const ferry_block in = block_ref(g);
@@ -510,7 +517,12 @@ small cross(scope *s, matrix x, const double *mean, const double *weight)
     const small out = small_new(s, x.cols, x.cols);
     const int64_t mark = scope_mark(s);
 
-    if (x.m->dense && !mean && !weight && !x.rows.spread) { /* as it is */
+    const ferry_engine *e = ferry_e(scope_ctx(s));
+    ferry_small whole = small_ref(out);
+
+    if (e->cross && !x.rows.spread && e->cross(scope_ctx(s), x.m, mean, weight, &whole)) {
+        /* in one step */
+    } else if (x.m->dense && !mean && !weight && !x.rows.spread) { /* as it is */
         ferry_small to = small_ref(out);
         scope_check(s, ferry_e(scope_ctx(s))->xtx(scope_ctx(s), x.m, &to));
     } else if (x.m->dense) {

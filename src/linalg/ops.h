@@ -107,8 +107,10 @@ uint8_t *columns_used(scope *s, matrix x);
 
 /* X B; a b that is spread (graphs) is replicated first. */
 void mul(scope *s, matrix x, block b, block out);
-/* Before many X'G of a sparse X: 12 bytes an entry. */
+/* Before many X'G of a sparse X: 12 bytes an entry. x then lasts. */
 void index_columns(scope *s, matrix x);
+/* x stays as it is until it ends, so that an engine may keep a copy on a card. */
+void lasts(matrix x);
 /* X'G over all rows; out is replicated. */
 void tmul(scope *s, matrix x, block g, block out);
 /* A'B over all rows. */

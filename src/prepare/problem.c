@@ -371,6 +371,8 @@ static void put_features(scope *s, const ferry_prepared *p, const ferry_rows *r,
 {
     const matrix x = matrix_borrow(s, r->x[0]);
 
+    for (int64_t i = 0; i < r->n_x; i++)
+        lasts(matrix_borrow(s, r->x[i]));
     d->rows = x.rows;
     d->n = x.n;
     d->instance = r->instance;

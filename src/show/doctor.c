@@ -15,10 +15,10 @@
 
 #include "data/archive.h"
 #include "data/matio.h"
-#include "run/run.h"
 #include "linalg/blas.h"
 #include "linalg/host/isa.h"
 #include "linalg/linalg.h"
+#include "run/run.h"
 #include "show/show.h"
 
 #if defined(__clang__)
@@ -130,6 +130,19 @@ static bool engine_works(ferry_ctx *ctx, const ferry_engine *engine)
            fabs(back[2] - 2) < 1e-12 && fabs(back[3] - 3) < 1e-12;
 }
 
+/* The card, or what is missing: no problem but where a card is in the machine. */
+static void card(found *f, int64_t i)
+{
+    char text[1024];
+    bool driver = false;
+    const bool works = ferry_i_card_text(text, sizeof text, &driver);
+
+    ferry_i_one_line(text);
+    f->summary[i] = ferry_i_arena_text(&f->arena, text);
+    f->works[i] = f->works[i] && works;
+    if (driver && !works) problem(f, "engine cuda %s", text);
+}
+
 static void engines(ferry_ctx *ctx, found *f)
 {
     for (int64_t i = 0; i < ferry_i_engine_count() && i < MOST; i++) {
@@ -139,7 +152,9 @@ static void engines(ferry_ctx *ctx, found *f)
         f->summary[i] = e->summary;
         f->works[i] = engine_works(ctx, e);
         f->pub.n_engines++;
-        if (!f->works[i]) problem(f, "engine %s gives a wrong result for L L'", e->name);
+        if (e == &ferry_i_engine_cuda) card(f, i);
+        if (!f->works[i] && e != &ferry_i_engine_cuda)
+            problem(f, "engine %s gives a wrong result for L L'", e->name);
     }
 }
 

@@ -96,7 +96,7 @@ def test_bash_completion(folder):
     assert complete(folder, "ferry gen b") == ["bridge"]
     assert "hemap-figure19" in complete(folder, "ferry reproduce hemap")
     assert complete(folder, "ferry help --completion z") == ["zsh"]
-    assert set(complete(folder, "ferry run x --engine ")) == {"host", "ref", "mpi"}
+    assert set(complete(folder, "ferry run x --engine ")) == {"host", "ref", "mpi", "cuda", "auto"}
     assert "svmlight" in complete(folder, "ferry convert a b --to s")
     assert complete(folder, "ferry run --out some") == ["somewhere"]
     assert complete(folder, "ferry run ") == []  # file names
@@ -158,7 +158,11 @@ def test_doctor(folder):
                 "xxHash"):
         assert re.search(r"\d", d["libraries"][lib]), (lib, d["libraries"])
         assert d["libraries"][lib] in r.out
-    assert {e["name"]: e["works"] for e in d["engines"]} == {"host": True, "ref": True, "mpi": True}
+    works = {e["name"]: e["works"] for e in d["engines"]}
+    card = works.pop("cuda")
+    assert works == {"host": True, "ref": True, "mpi": True, "auto": True}
+    about = next(e["summary"] for e in d["engines"] if e["name"] == "cuda")
+    assert "GB" in about if card else about.startswith("needs an NVIDIA card: "), about
     assert d["memory"]["total"] > 0 and "threads" in r.out
     assert ("No problems found." in r.out) == (not d["problems"])
 

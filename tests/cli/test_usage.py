@@ -1,4 +1,5 @@
 """Bad usage: exit code 2, one line, nothing written. And what options mean to the parser."""
+import json
 import os
 import sys
 
@@ -38,6 +39,12 @@ def test_values(folder):
     for bad in ("-1", "two", "1025"):
         refused("demo", f"--threads={bad}", says="expected a whole number, 0 .. 1024")
     refused("demo", "--engine", "warp", says="unknown engine warp")
+    refused("demo", "--gpu-memory", "lots", says="--gpu-memory lots: expected a number of bytes")
+    doctor = json.loads(ferry("doctor", "--json").out)
+    if not next(e["works"] for e in doctor["engines"] if e["name"] == "cuda"):
+        refused("demo", "--engine", "cuda", says="engine cuda needs an NVIDIA card: ")
+        refused("demo", says="engine cuda needs an NVIDIA card: ", env={"FERRY_ENGINE": "cuda"})
+    refused("demo", says="unknown engine warp", env={"FERRY_ENGINE": "warp"})
     assert tree(folder) == {}
 
 

@@ -170,7 +170,8 @@ static void test_numbers(void **state)
     task = small_task(ctx, FERRY_CLASSIFY, NULL, t);
     for (int64_t e = 0; e < ferry_i_engine_count(); e++) {
         ferry_prediction *p = NULL;
-        assert_ok(ctx, ferry_i_ctx_set_engine(ctx, ferry_i_engine_at(e)->name));
+        if (ferry_i_ctx_set_engine(ctx, ferry_i_engine_at(e)->name) == FERRY_ENEEDS)
+            continue; /* cuda, where no card is */
         p = fit_predict(ctx, task, "svm", "eps=1e-9", d);
         for (int64_t i = 0; i < 12; i++)
             assert_close(p->score[i], svm[i], 1e-4);

@@ -653,7 +653,7 @@ static void test_context_settings(void **state)
 static void test_wrong_settings(void **state)
 {
     static const char *const wrong[][3] = {
-        {"engine", "gpu", "unknown engine gpu (host, ref, mpi)"},
+        {"engine", "gpu", "unknown engine gpu (host, ref, mpi, cuda, auto)"},
         {"threads", "-1", "threads -1: expected a whole number, 0 .. 1024"},
         {"threads", "1025", "threads 1025: expected a whole number, 0 .. 1024"},
         {"jobs", "", "jobs : expected a whole number, 0 .. 1024"},
@@ -667,7 +667,9 @@ static void test_wrong_settings(void **state)
         {"max_input", "1e30", "expected a number of bytes"},
         {"thread", "2", "unknown setting thread (did you mean threads?)"},
         {"colour", "2",
-         "unknown setting colour (engine, threads, jobs, seed, memory, max_input)"},
+         "unknown setting colour (engine, threads, jobs, seed, memory, max_input, "
+         "gpu_memory)"},
+        {"gpu_memory", "lots", "gpu_memory lots: expected a number of bytes"},
     };
     ferry_ctx *ctx = *state;
 

@@ -7,6 +7,7 @@
 
 #include "linalg/host/host.h"
 #include "linalg/host/isa.h"
+#include "linalg/ops.h"
 
 static const int64_t sizes[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 11,
                                 12, 13, 15, 16, 17, 20, 31, 33, 64, 65};
@@ -17,14 +18,34 @@ typedef struct fixture {
     ferry_rng rng;
 } fixture;
 
+/* FERRY_TEST_ENGINE: what is compared with ref in place of host. */
+static bool engine_is_there(const char *name)
+{
+    ferry_ctx *ctx = NULL;
+    const bool there =
+        ferry_ctx_new(&ctx) == FERRY_OK && ferry_i_ctx_set_engine(ctx, name) == FERRY_OK;
+
+    if (there)
+        print_message("engine %s is compared with ref\n", name);
+    else
+        print_message("skipped: %s\n", ctx ? ferry_message(ctx) : "no context");
+    ferry_ctx_free(ctx);
+    ferry_i_card_always(there);
+    return there;
+}
+
 static int setup(void **state)
 {
+    const char *engine = getenv("FERRY_TEST_ENGINE");
     fixture *f = calloc(1, sizeof *f);
 
     *state = f;
     if (ferry_ctx_new(&f->ref) || ferry_ctx_new(&f->one) || ferry_ctx_new(&f->two))
         return -1;
     (void)ferry_i_ctx_set_engine(f->ref, "ref");
+    if (engine &&
+        (ferry_i_ctx_set_engine(f->one, engine) || ferry_i_ctx_set_engine(f->two, engine)))
+        return -1;
     (void)ferry_i_ctx_set_threads(f->one, 1);
     (void)ferry_i_ctx_set_threads(f->two, 2);
     ferry_i_rng_seed(&f->rng, 7, 1);
@@ -82,7 +103,7 @@ static ferry_block *random_block(fixture *f, int64_t rows, int64_t k)
     return b;
 }
 
-static ferry_block *block_like(fixture *f, const ferry_block *from)
+static ferry_block *block_as(fixture *f, const ferry_block *from)
 {
     ferry_block *b = NULL;
 
@@ -163,8 +184,8 @@ static void check_product(fixture *f, bool trans, ferry_matrix *x, int64_t k, do
 {
     ferry_block *b = random_block(f, trans ? x->rows : x->cols, k);
     ferry_block *y = random_block(f, trans ? x->cols : x->rows, k);
-    ferry_block *y1 = block_like(f, y), *y2 = block_like(f, y), *again = block_like(f, y);
-    ferry_block *again2 = block_like(f, y);
+    ferry_block *y1 = block_as(f, y), *y2 = block_as(f, y), *again = block_as(f, y);
+    ferry_block *again2 = block_as(f, y);
     ferry_matrix *plain = for_ref(f, x);
     const int64_t n = y->rows * k;
 
@@ -240,7 +261,7 @@ static void check_large_product(fixture *f, bool trans, const ferry_matrix *x, i
 {
     ferry_block *b = random_block(f, trans ? x->rows : x->cols, k);
     ferry_block *y = random_block(f, trans ? x->cols : x->rows, k);
-    ferry_block *y1 = block_like(f, y), *y2 = block_like(f, y);
+    ferry_block *y1 = block_as(f, y), *y2 = block_as(f, y);
 
     for (int64_t e = 0; e < y->rows * k; e++)
         y->data[e] *= -0.5;
@@ -288,8 +309,8 @@ static void test_instruction_sets(void **state)
         ferry_block *tb = random_block(f, 65, k), *ty = random_block(f, 33, k);
         for (int isa = 0; isa < FERRY_ISAS; isa++) {
             if (!ferry_i_isa_runs((ferry_isa)isa)) continue;
-            ferry_block *got = block_like(f, y), *tgot = block_like(f, ty);
-            ferry_block *want = block_like(f, y), *twant = block_like(f, ty);
+            ferry_block *got = block_as(f, y), *tgot = block_as(f, ty);
+            ferry_block *want = block_as(f, y), *twant = block_as(f, ty);
             product(f->one, false, 2, x, b, 3, want);
             product(f->one, true, 2, x, tb, 3, twant);
             const int best = f->one->isa;
@@ -519,7 +540,7 @@ static void check_bmul(fixture *f, int64_t rows, int64_t p, int64_t q, bool tran
                        const double *ab)
 {
     ferry_block *b = random_block(f, rows, p), *y = random_block(f, rows, q);
-    ferry_block *got = block_like(f, y), *two = block_like(f, y);
+    ferry_block *got = block_as(f, y), *two = block_as(f, y);
     ferry_small *s = trans ? random_small(f, q, p) : random_small(f, p, q);
 
     ferry_e(f->ref)->bmul(f->ref, ab[0], b, s, trans, ab[1], y);
@@ -568,7 +589,7 @@ static void check_bsums(fixture *f, int64_t rows, int64_t k)
 static void check_elementwise(fixture *f, int64_t rows, int64_t k, const double *ab)
 {
     ferry_block *b = random_block(f, rows, k), *c = random_block(f, rows, k);
-    ferry_block *got = block_like(f, c), *two = block_like(f, c), *factor = NULL;
+    ferry_block *got = block_as(f, c), *two = block_as(f, c), *factor = NULL;
     const int64_t n = rows * k;
 
     assert_close(ferry_e(f->one)->dot(f->one, b, c), ferry_e(f->ref)->dot(f->ref, b, c),
@@ -620,8 +641,8 @@ static void check_mulup(fixture *f, int64_t rows, int64_t k, double exponent)
         n->data[e] = zero ? 0 : e % 11 == 5 ? -1e-9 : fabs(n->data[e]);
         d->data[e] = zero && e % 2 == 0 ? 0 : fabs(d->data[e]);
     }
-    got = block_like(f, b);
-    two = block_like(f, b);
+    got = block_as(f, b);
+    two = block_as(f, b);
     ferry_e(f->ref)->mulup(f->ref, b, n, d, exponent, 1e-12, tiny);
     ferry_e(f->one)->mulup(f->one, got, n, d, exponent, 1e-12, tiny);
     ferry_e(f->two)->mulup(f->two, two, n, d, exponent, 1e-12, tiny);
@@ -1142,6 +1163,7 @@ static void test_blas_core(void **state)
     const char *core = ferry_i_blas_core(), *wanted = ferry_i_blas_core_wanted();
     int lines = 0;
 
+    ferry_i_card_always(false); /* the host is asked */
     assert_non_null(strstr(ferry_i_blas_config(), "OpenBLAS"));
     ferry_ctx_set_log(f->one, count_lines, FERRY_DEBUG, &lines);
     for (int i = 0; i < 3; i++) {
@@ -1149,6 +1171,7 @@ static void test_blas_core(void **state)
         ferry_e(f->one)->gemm(f->one, false, false, 1, a, a, 0, c);
         FERRY_FREE(a, c);
     }
+    ferry_i_card_always(getenv("FERRY_TEST_ENGINE") != NULL);
     assert_int_equal(lines, wanted[0] && strcmp(core, wanted) != 0);
 }
 
@@ -1201,14 +1224,111 @@ static void test_registry(void **state)
 {
     fixture *f = *state;
 
-    assert_int_equal(ferry_i_engine_count(), 3);
+    assert_int_equal(ferry_i_engine_count(), 5);
     for (int64_t i = 0; i < ferry_i_engine_count(); i++) {
         const ferry_engine *e = ferry_i_engine_at(i);
         assert_ptr_equal(ferry_i_engine_find(e->name), e);
+        if (e == &ferry_i_engine_cuda && ferry_i_card_open(f->one) != FERRY_OK) {
+            assert_fails(f->one, ferry_i_ctx_set_engine(f->one, e->name), FERRY_ENEEDS,
+                         "engine cuda needs an NVIDIA card: ");
+            continue;
+        }
         assert_ok(f->one, ferry_i_ctx_set_engine(f->one, e->name));
         assert_string_equal(ferry_i_ctx_engine(f->one), e->name);
     }
     assert_fails(f->one, ferry_i_ctx_set_engine(f->one, "gpu"), FERRY_EINVAL, "gpu");
+}
+
+/* An engine has every operation, but for those that are one step only where it can. */
+static void test_tables_are_full(void **state)
+{
+    const size_t first = offsetof(ferry_engine, mul), last = offsetof(ferry_engine, cross);
+
+    (void)state;
+    for (int64_t i = 0; i < ferry_i_engine_count(); i++)
+        for (size_t at = first; at < last; at += sizeof(void *)) {
+            void *entry = NULL;
+            memcpy(&entry, (const char *)ferry_i_engine_at(i) + at, sizeof entry);
+            if (!entry)
+                fail_msg("engine %s: entry %d is missing", ferry_i_engine_at(i)->name,
+                         (int)((at - first) / sizeof(void *)));
+        }
+}
+
+/* auto is host where no card is, and where nothing is large: no card is opened for it. */
+static void test_auto(void **state)
+{
+    fixture *f = *state;
+    ferry_matrix *x = random_matrix(f, 33, 17, false);
+    ferry_block *b = random_block(f, 17, 4), *y = random_block(f, 33, 4),
+                *z = random_block(f, 33, 4);
+
+    ferry_i_card_always(false);
+    ferry_e(f->ref)->mul(f->ref, 1, x, b, 0, y);
+    const int64_t before = ferry_i_card_calls();
+    assert_ok(f->one, ferry_i_ctx_set_engine(f->one, "auto"));
+    ferry_e(f->one)->mul(f->one, 1, x, b, 0, z);
+    all_close(33 * 4, z->data, y->data, 1e-12);
+    assert_int_equal(ferry_i_card_calls(), before);
+    ferry_i_card_always(getenv("FERRY_TEST_ENGINE") != NULL);
+    FERRY_FREE(b, y, z);
+    ferry_i_matrix_free(x);
+}
+
+static small small_of(ferry_small *s)
+{
+    return (small){s->rows, s->cols, s->data};
+}
+
+typedef struct crossing {
+    const ferry_matrix *x;
+    const double *mean, *weight;
+    ferry_small *out;
+} crossing;
+
+static void cross_it(scope *s, void *arg)
+{
+    const crossing *c = arg;
+    const small to =
+        cross(s, matrix_borrow(s, (ferry_matrix *)(uintptr_t)c->x), c->mean, c->weight);
+
+    memcpy(small_of(c->out).at, to.at, (size_t)(to.rows * to.cols) * sizeof(double));
+}
+
+/* Centred and weighted products: by the engine under test as by ref, which has no step of its own for them. */
+static void test_cross(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 60; round++) {
+        const int64_t n = 1 + pick(f), d = 1 + pick(f);
+        ferry_matrix *x = random_matrix(f, n, d, round % 2);
+        ferry_block *mean = random_block(f, d, 1), *weight = random_block(f, n, 1);
+        ferry_small *a = new_small(f, d, d), *b = new_small(f, d, d);
+        for (int64_t i = 0; i < n; i++)
+            weight->data[i] = fabs(weight->data[i]);
+        crossing c = {x, round & 2 ? mean->data : NULL, round & 4 ? weight->data : NULL, a};
+        assert_ok(f->ref, scope_run(f->ref, cross_it, &c));
+        c.out = b;
+        assert_ok(f->one, scope_run(f->one, cross_it, &c));
+        all_close(d * d, b->data, a->data, 1e-12);
+        FERRY_FREE(mean, weight, a, b);
+        ferry_i_matrix_free(x);
+    }
+}
+
+/* A copy that an engine keeps goes with its matrix: another one at the same place is another one. */
+static void test_lasting_matrices(void **state)
+{
+    fixture *f = *state;
+
+    for (int round = 0; round < 40; round++) {
+        ferry_matrix *x = random_matrix(f, 40, 30, round % 2);
+        assert_ok(f->one, ferry_i_matrix_index(f->one, x));
+        check_product(f, false, x, 5, 1, 0);
+        check_product(f, true, x, 5, 1, 0);
+        ferry_i_matrix_free(x);
+    }
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -1244,8 +1364,15 @@ int main(int argc, char **argv)
         T(test_wrong_blas_core),
         T(test_isa),
         T(test_registry),
+        T(test_tables_are_full),
+        T(test_auto),
+        T(test_cross),
+        T(test_lasting_matrices),
     };
+    const char *engine = getenv("FERRY_TEST_ENGINE");
     (void)argv;
+    if (engine && !engine_is_there(engine)) return 0;
+    if (getenv("FERRY_TEST_ONLY")) cmocka_set_test_filter(getenv("FERRY_TEST_ONLY"));
     if (argc > 1) cmocka_set_test_filter("test_blas_core"); /* see test_wrong_blas_core */
     return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
 }

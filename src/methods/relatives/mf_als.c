@@ -90,6 +90,8 @@ static void als_fit(scope *s, scope *keep, const problem *p, const void *options
     fit_biases(s, r, m->mu, o->bias, 10, m->a, m->b);
     const ratings e = residuals(s, r, m->mu, m->a, m->b);
     drop_ratings(r);
+    lasts(e.x);
+    lasts(e.xt);
     const double squares = ferry_i_matrix_norm2(e.x.m); /* of the ratings here */
     double *gain = NEW(s, double, e.xt.n);
     fill_normal(s, scope_rng(s, "mf"), m->q);
