@@ -40,12 +40,15 @@ static head_slot slot_of(const ferry_head *h)
     return s;
 }
 
-/* Write it over the older slot. 0 or an errno. */
+/* Write it over the older slot. 0 or an errno; after that the slot may be torn, and the next attempt goes over the same one:
+ * the other is all that is left. */
 int ferry_i_head_write(ferry_head *h, bool sync)
 {
-    h->count++;
-    const head_slot s = slot_of(h);
-    const off_t at = (off_t)(h->count % 2 * SECTOR);
+    ferry_head next = *h;
+
+    next.count++;
+    const head_slot s = slot_of(&next);
+    const off_t at = (off_t)(next.count % 2 * SECTOR);
 
     for (size_t put = 0; put < sizeof s;) {
         const ssize_t some =
@@ -54,7 +57,9 @@ int ferry_i_head_write(ferry_head *h, bool sync)
         if (some <= 0) return some < 0 ? errno : ENOSPC;
         put += (size_t)some;
     }
-    return sync && ferry_i_wal_calls.sync(h->fd) != 0 ? errno : 0;
+    if (sync && ferry_i_wal_calls.sync(h->fd) != 0) return errno;
+    h->count = next.count;
+    return 0;
 }
 
 /* A new file in place of the one that is there, if any, with both slots. */

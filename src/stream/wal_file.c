@@ -147,12 +147,15 @@ static int mark_head(wal_mark m)
     ferry_head *h = m.head;
 
     if (!h || (h->said == m.last && h->kept == m.last)) return 0;
-    h->said = m.last;
+    ferry_head next = *h;
+    next.said = m.last;
     if (m.sync) {
-        h->kept = m.last;
-        h->chain = m.chain;
+        next.kept = m.last;
+        next.chain = m.chain;
     }
-    return ferry_i_head_write(h, m.sync);
+    const int error = ferry_i_head_write(&next, m.sync);
+    if (!error) *h = next; /* else the file does not say it, and it is tried again */
+    return error;
 }
 
 /* Cut off what was torn and go on appending. One sync before the first new record, and the

@@ -1,7 +1,9 @@
 /* The log of a stream: what was written is read back, and damage is never taken for it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -515,7 +517,8 @@ static void test_failing_sync(void **state)
                  FERRY_EIO, "cannot write");
     ferry_i_wal_calls = before;
     usual_calls();
-    assert_fails(ctx, ferry_i_wal_create(ctx, tmp_path("nowhere"), &base1, NULL, NULL, &other),
+    assert_fails(ctx,
+                 ferry_i_wal_create(ctx, tmp_path("nowhere"), &base1, NULL, NULL, &other),
                  FERRY_EIO, "cannot write");
     assert_fails(ctx, ferry_i_sync_folder(ctx, tmp_path("nowhere")), FERRY_EIO,
                  "nowhere: cannot open");
@@ -577,6 +580,61 @@ static void test_no_memory(void **state)
     each_allocation_fails(*state, whole_life, NULL);
 }
 
+/* No file may grow beyond n bytes; 0: any may. */
+static void room(rlim_t n)
+{
+    static struct rlimit before;
+    static void (*was)(int);
+
+    if (n > 0) {
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+        was = signal(SIGXFSZ, SIG_IGN);
+        const struct rlimit little = {n, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    } else {
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        (void)signal(SIGXFSZ, was);
+    }
+}
+
+/* A write of the head that ends in the middle, and another: the slot before them is still whole, and what could not be said
+ * is said as soon as there is room. */
+static void test_torn_head(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const ferry_record r = record_at(1);
+    ferry_head head = {.fd = -1}, found;
+    ferry_wal *log = open_log(ctx);
+
+    assert_ok(ctx, ferry_i_head_create(ctx, tmp_path("f"), &head));
+    log->head = &head;
+    assert_ok(ctx, ferry_i_wal_add(ctx, log, &r));
+    assert_ok(ctx, ferry_i_wal_flush(ctx, log, false)); /* said, and not kept */
+    assert_ok(ctx, ferry_i_head_open(ctx, tmp_path("f"), &found));
+    assert_int_equal(found.said, log->last);
+    assert_int_equal(found.kept, 0);
+    ferry_i_head_close(&found);
+    for (int k = 0; k < 3; k++) {
+        room(found.count % 2 ? 20 : 532); /* 20 bytes of the slot that is next */
+        const ferry_status st = ferry_i_wal_flush(ctx, log, true);
+        room(0);
+        assert_fails(ctx, st, FERRY_EIO, "File too large");
+        assert_ok(ctx, ferry_i_head_open(ctx, tmp_path("f"), &found));
+        assert_int_equal(found.said, log->last);
+        assert_int_equal(found.kept, 0);
+        ferry_i_head_close(&found);
+        room(20); /* the other one, if it were its turn */
+        (void)ferry_i_wal_flush(ctx, log, true);
+        room(0);
+    }
+    assert_ok(ctx, ferry_i_wal_flush(ctx, log, true));
+    assert_ok(ctx, ferry_i_head_open(ctx, tmp_path("f"), &found));
+    assert_int_equal(found.kept, log->last);
+    ferry_i_head_close(&found);
+    ferry_i_head_close(&head);
+    ferry_i_wal_free(log);
+}
+
 /* ---- what waits ---- */
 
 static void test_queue(void **state)
@@ -629,6 +687,7 @@ int main(void)
                                         ctx_teardown),
         cmocka_unit_test_setup_teardown(test_full_disk, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_failing_sync, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_torn_head, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_resume, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_memory, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_queue, ctx_setup, ctx_teardown),
