@@ -66,6 +66,21 @@ double likelihood_gain(const held_out *j, double before, double after)
 
 /* ---- what graphs do to answers ---- */
 
+/* The mean weight of an edge: what counts as one neighbour. */
+static double mean_weight(scope *s, matrix a)
+{
+    double v[2] = {0, 0};
+
+    for (int64_t x = 0; x < a.n; x++) {
+        const ferry_row r = row_at(a, x);
+        for (int64_t e = 0; e < r.n; e++)
+            v[0] += r.value[e];
+        v[1] += (double)r.n;
+    }
+    sums(s, a.rows, 2, v);
+    return v[0] > 0 ? v[0] / v[1] : 1;
+}
+
 /* answers += the shrunken mean residual of the labelled neighbours: kappa stands in the denominator like kappa
  * neighbours whose residual is 0. Probabilities may leave the simplex: floor, then to sum 1. */
 static void add_residuals(scope *s, const correction *c, block answers)
@@ -81,8 +96,9 @@ static void add_residuals(scope *s, const correction *c, block answers)
     }
     for (int g = 0; g < c->q; g++) {
         if (!c->g[g].a.m) continue;
+        const double one = c->unitless ? mean_weight(s, c->g[g].a) : 1;
         mul(s, c->g[g].a, show, of);
-        axpby(s, c->wg[g] * c->q, of, 1, all);
+        axpby(s, c->wg[g] * c->q / one, of, 1, all);
     }
     for (int64_t x = 0; x < answers.n; x++) {
         const double *add = ROW(all, x);

@@ -40,6 +40,7 @@ typedef struct correction {
     const uint8_t *known;    /* n: its label may be used */
     block truth, residual;   /* n x m, of these */
     const uint8_t *viewless; /* n: no view counts */
+    bool unitless;           /* weights of edges are in the unit of their mean */
 } correction;
 /* answers (n x m) corrected in place. */
 void correct(scope *s, const correction *c, block answers);

@@ -11,7 +11,8 @@
  *
  * What graphs do to answers (trees on features cannot say "all films of this director"):
  *   residual   a(x) + sum_g w_g sum_v A_g(x,v) r(v) / (sum_g w_g sum_v A_g(x,v) + kappa) over the labelled neighbours v,
- *              r = label - what was answered without it; w_g times q, so that kappa means the same with any number of graphs
+ *              r = label - what was answered without it; w_g times q, so that kappa means the same with any number of graphs; edges
+ *              count by the mean weight of their graph
  *   smooth     a(x) = (1 - alpha) a0(x) + alpha mean of a over the neighbours, where labels stand fast
  * and an instance without features gets the mean of its neighbours.
  *
@@ -163,6 +164,8 @@ typedef struct job {
     int q;               /* graphs, which near-row parts replace by their own */
     const graph *g;
     double *wg;
+    bool
+        unitless; /* given graphs may have weights in any unit; those of near rows have not */
     matrix plain, smoothed;
     double factor;
     /* trees */
@@ -194,8 +197,9 @@ static void correct_held(scope *s, const job *j, const block *p, block residual,
     const int64_t mark = scope_mark(s), n = j->t->n;
     uint8_t *known = NEW(s, uint8_t, n);
     const block now = block_like(s, held);
-    const correction c = {how,   strength, j->q,     j->g,       j->wg, !j->to.numbers,
-                          known, j->truth, residual, j->viewless};
+    const correction c = {how,      strength,       j->q,       j->g,
+                          j->wg,    !j->to.numbers, known,      j->truth,
+                          residual, j->viewless,    j->unitless};
 
     for (int i = 0; i < j->folds; i++) {
         copy(p[i], now);
@@ -491,8 +495,9 @@ static void keep_near(scope *s, job *j, int64_t k, const double *dist)
 {
     const gbc_part *part = &j->part[NEAR];
     const block all = block_like(s, j->truth), residual = block_like(s, j->truth);
-    const correction c = {part->correct,  part->strength, j->q,     j->g,     j->wg,
-                          !j->to.numbers, j->labelled,    j->truth, residual, j->viewless};
+    const correction c = {part->correct, part->strength, j->q,        j->g,
+                          j->wg,         !j->to.numbers, j->labelled, j->truth,
+                          residual,      j->viewless,    j->unitless};
 
     put_prior(s, j, -2, all);
     copy(j->truth, residual);
@@ -523,6 +528,7 @@ static void try_near(scope *s, job *j)
     find_near(s, own.near.x, k, index, dist);
     own.q = 1;
     own.wg = &one;
+    own.unitless = false;
     for (int t = 0; t < 4; t++) {
         const int64_t use = t == 3 ? best : counts[t] < k ? counts[t] : k;
         if (t == 3 && last == best) break;
@@ -584,7 +590,8 @@ static void begin(scope *s, const domain *t, const gbc_options *o, job *j)
     int32_t *cls = NEW(s, int32_t, t->n);
     const double *weight = NULL;
 
-    *j = (job){.o = o, .t = t, .q = t->n_graphs, .g = t->graph, .stretch = 1};
+    *j = (job){
+        .o = o, .t = t, .q = t->n_graphs, .g = t->graph, .unitless = true, .stretch = 1};
     j->to = outcome_of(s, t->rows, t->n, &t->y, &weight, &j->y, &j->labelled);
     j->truth = block_new(s, t->rows, t->n, j->to.classes);
     j->viewless = NEW(s, uint8_t, t->n);
@@ -852,7 +859,7 @@ static void gbc_scores(scope *s, const void *state, const domain *d, block out)
         const int64_t how = part->kind == NEAR ? CORRECT_NO : part->correct;
         const correction c = {how,      part->strength, d->n_graphs, d->graph,
                               m->wg,    !m->to.numbers, known,       truth,
-                              residual, viewless};
+                              residual, viewless,       true};
         part_answers(s, m, part, d, plain, answers);
         for (int64_t x = 0; x < d->n; x++)
             if (known[x] && d->at[x] < part->known)
