@@ -219,8 +219,8 @@ def csr(x):
     if x.indices.dtype != np.int32:
         if x.shape[1] > 2**31 - 1:
             raise ValueError(f"a sparse matrix of {x.shape[1]} columns: at most {2**31 - 1} are possible")
-        x = type(x)((x.data, x.indices.astype(np.int32), x.indptr), shape=x.shape, copy=False) if (
-            x.indptr.dtype == np.int32) else _Csr(x)
+        few = len(x.data) < 2**31  # row starts fit 32 bits, whatever they came in
+        x = type(x)((x.data, x.indices.astype(np.int32), x.indptr.astype(np.int32)), shape=x.shape, copy=False) if few else _Csr(x)
     return x
 
 
@@ -230,6 +230,13 @@ class _Csr:
     def __init__(self, x):
         self.shape, self.data, self.indptr = x.shape, x.data, x.indptr
         self.indices = x.indices.astype(np.int32)
+
+    def __getitem__(self, rows):
+        """Some rows, as scipy has them."""
+        first, last, _ = rows.indices(self.shape[0])
+        part = slice(self.indptr[first], self.indptr[last])
+        return sp.csr_matrix((self.data[part], self.indices[part], self.indptr[first:last + 1] - self.indptr[first]),
+                             shape=(last - first, self.shape[1]))
 
 
 # What is lent to the library, until it says that it is done with it.
