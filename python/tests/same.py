@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import warnings
+import zlib
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # many tiny fits
 import support
@@ -277,9 +278,14 @@ class NotHere(Exception):
 CHANGES = {}
 
 
-def change(f):
-    CHANGES[f.__name__.replace("_", " ")] = f
-    return f
+def change(f=None, *, of=None, itself=False, varied=False):
+    """of: what makes the worlds such that the change makes sense; both sides have it. itself: the answers come in two halves, which are
+    compared with each other. varied: of the ways that it has, methods see different ones with the same seed."""
+    def kept(f):
+        f.of, f.itself, f.varied = of, itself, varied
+        CHANGES[f.__name__.replace("_", " ")] = f
+        return f
+    return kept(f) if f else kept
 
 
 def _matrices(w):
@@ -606,6 +612,211 @@ def storage(w, rng):
     return (back if named else None), 0
 
 
+# ---- changes of worlds that are made for them ----
+
+def _whole(w):
+    """Whole numbers from 0 to 200 in every cell."""
+    _each(w, lambda x, kept: np.clip(np.floor(4 * x) - kept.setdefault("least", np.floor(4 * x).min()), 0, 200))
+
+
+@change(of=_whole, varied=True)
+def types_of_whole_numbers(w, rng):
+    """Integers of every width, halves, the other byte order, Python's integers; zeros with a sign."""
+    how = rng.integers(14)
+    types = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float16, ">f8", ">i4", np.longdouble]
+
+    def f(x, kept):
+        if how < len(types):
+            return x.astype(types[how] if how or x.max() < 128 else np.int16)
+        if how == len(types):
+            return np.array([[int(v) for v in row] for row in x], dtype=object)
+        return np.where(x == 0, -0.0, x)
+    _each(w, f)
+    return None, 0
+
+
+@change(of=_whole, varied=True)
+def sparse_as_people_have_it(w, rng):
+    """Indices without order, zeros that are stored, entries in two parts, long indices, other types of numbers."""
+    how = rng.integers(5)
+
+    def f(x, kept):
+        a = sp.csr_matrix(x)
+        if how == 0:  # each row backwards
+            for i in range(a.shape[0]):
+                part = slice(a.indptr[i], a.indptr[i + 1])
+                a.indices[part], a.data[part] = a.indices[part][::-1].copy(), a.data[part][::-1].copy()
+            a.has_sorted_indices = False
+            return a
+        if how == 1:
+            full = np.arange(x.shape[1])
+            return sp.csr_matrix((x.ravel(), np.tile(full, x.shape[0]), np.arange(0, x.size + 1, x.shape[1])), shape=x.shape)
+        if how == 2:
+            c = a.tocoo()
+            return sp.coo_matrix((np.concatenate([c.data - 1, np.ones(c.nnz)]), (np.tile(c.row, 2), np.tile(c.col, 2))), shape=x.shape)
+        if how == 3:
+            a.indices, a.indptr = a.indices.astype(np.int64), a.indptr.astype(np.int64)
+            return a
+        return a.astype([np.float32, np.int32, np.uint8][rng.integers(3)])
+    _each(w, f)
+    return None, 0
+
+
+def _holes(w):
+    """One cell in twenty is not known."""
+    def f(x, kept):
+        x = x.copy()
+        x[np.random.default_rng(x.size).random(x.shape) < 0.05] = np.nan
+        return x
+    _each(w, f)
+
+
+@change(of=_holes, varied=True)
+def missing_cells(w, rng):
+    """None, or pandas' nullable numbers."""
+    import pandas
+    nullable = w.shared and rng.integers(2)  # else names would join what has the same
+
+    def f(x, kept):
+        if not nullable:
+            return np.where(np.isnan(x), None, x)
+        return pandas.DataFrame(x, columns=[f"c{j}" for j in range(x.shape[1])]).astype("Float64")
+    _each(w, f)
+    return None, 0
+
+
+@change(itself=True)
+def rows_doubled(w, rng):
+    """Every row of every domain is there twice: both get the same answer."""
+    if w.ratings or w.goal == "embed":
+        raise NotHere
+    for d in w.domains:
+        d["views"] = {v: np.vstack([x, x]) for v, x in d["views"].items()}
+        d["y"] = d["y"] if d["y"] is None else np.concatenate([d["y"], d["y"]])
+    w.graphs = {g: sp.block_diag([a, a]).tocsr() for g, a in w.graphs.items()}
+    return None, 1e-6
+
+
+def _two_sources(w):
+    """The source in two parts."""
+    if w.ratings or w.domains[0].get("role") is not Source or len(w.domains) < 2:
+        raise NotHere
+    s = w.domains.pop(0)
+    for k in (1, 0):
+        w.domains.insert(0, {"name": f"s{k}", "role": Source, "views": {v: x[k::2] for v, x in s["views"].items()}, "y": s["y"][k::2]})
+
+
+@change(of=_two_sources, varied=True)
+def names_of_domains(w, rng):
+    """Sources and bridges by other names, in the same order."""
+    for i, d in enumerate(w.domains[:-1]):
+        d["name"] = ["zz", "a b", "s\u00e9", "1"][(i + rng.integers(4)) % 4] + str(i)
+    return None, 0
+
+
+@change(varied=True)
+def order_of_views(w, rng):
+    """Views of a domain in another order."""
+    if w.ratings or max(len(d["views"]) for d in w.domains) < 2:
+        raise NotHere
+    for d in w.domains:
+        d["views"] = dict(reversed(d["views"].items()))
+    return None, 1e-6
+
+
+@change(varied=True)
+def order_of_labels(w, rng):
+    """Columns of label sets."""
+    if w.goal != "multilabel":
+        raise NotHere
+    order = rng.permutation(3)
+    for d in w.domains:
+        d["y"] = d["y"][:, order]
+    return (lambda a: np.asarray(a)[:, np.argsort(order)]), 1e-6
+
+
+@change(varied=True)
+def types_of_labels(w, rng):
+    """Label sets as numbers of any type, in Fortran order, as a data frame; numbers to predict likewise."""
+    how = rng.integers(4)
+    if w.goal not in ("multilabel", "regress"):
+        raise NotHere
+    import pandas
+    for d in w.domains:
+        y = d["y"]
+        if how == 0:
+            d["y"] = y.astype(np.float32)
+        elif how == 1:
+            d["y"] = np.asfortranarray(y)[:] if y.ndim == 2 else np.repeat(y, 2)[::2]
+        elif how == 2:
+            d["y"] = np.where(np.isnan(y), None, y)
+        else:
+            d["y"] = pandas.DataFrame(y, index=np.arange(len(y))[::-1]) if y.ndim == 2 else pandas.Series(y, index=np.arange(len(y))[::-1])
+    return None, 0
+
+
+@change(varied=True)
+def containers_of_classes(w, rng):
+    """A list, a Series whose index says something else, a Categorical with more categories, pandas' texts."""
+    import pandas
+    how = rng.integers(4)
+    if w.goal == "embed":
+        raise NotHere
+    back, _ = _rename(w, {c: f"k{c}" for c in _classes(w)})
+    for d in w.domains:
+        y = d["y"]
+        if y is None:
+            continue
+        if how == 0:
+            d["y"] = y.tolist()
+        elif how == 1:
+            d["y"] = pandas.Series(y, index=np.random.default_rng(len(y)).permutation(len(y)))
+        elif how == 2:
+            d["y"] = pandas.Series(pandas.Categorical(y, categories=["none of them"] + [f"k{c}" for c in range(5)]))
+        else:
+            d["y"] = pandas.Series(y, dtype="string")
+    return back, 0
+
+
+@change(varied=True)
+def types_of_graphs(w, rng):
+    """CSC or COO, integers, truth values, float32, pairs of ids."""
+    if not w.graphs:
+        raise NotHere
+    how = rng.integers(6)
+    w.graphs = {g: [a.tocsc(), a.tocoo(), a.astype(np.int64), a.astype(bool), a.astype(np.float32), sp.csr_array(a)][how] for g, a in w.graphs.items()}
+    return None, 0
+
+
+@change(varied=True)
+def unit_of_the_graph(w, rng):
+    """Weights of edges in another unit."""
+    if not w.graphs:
+        raise NotHere
+    by = 2.0 ** rng.integers(-30, 31)
+    w.graphs = {g: a * by for g, a in w.graphs.items()}
+    return None, 1e-6
+
+
+@change(varied=True)
+def storage_of_ratings(w, rng):
+    """Through a file and back."""
+    if not w.ratings:
+        raise NotHere
+    form = ("csv", "tsv", "dat", "fdata")[rng.integers(4)]
+    for i, (u, j, v) in enumerate(w.ratings):
+        with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
+            path, sep = f"{folder}/r.{form}", {"tsv": "\t", "dat": "::"}.get(form, ",")
+            plain = path if form != "fdata" else f"{folder}/plain.csv"
+            with open(plain, "w") as f:
+                f.writelines(f"{a}{sep}{b}{sep}{c!r}\n" for a, b, c in zip(u.tolist(), j.tolist(), v.tolist()))
+            if form == "fdata":
+                subprocess.run([support.FERRY, "convert", plain, path, "--set", "format=ratings"], check=True, capture_output=True)
+            got = ferryml.read(path, **({} if form == "fdata" else {"format": "ratings"}))
+        w.ratings[i] = tuple(np.asarray(part) for part in got.ratings)
+    return None, 0
+
+
 # ---- cases ----
 
 def made(method, seed):
@@ -626,13 +837,21 @@ def made(method, seed):
 _plain = {}
 
 
-def _plain_answer(method, seed):
-    key = (method, seed)
+def _plain_answer(method, seed, of):
+    key = (method, seed, of)
     if key not in _plain:
         if len(_plain) > 5000:
             _plain.clear()
-        _plain[key] = answer(methods()[method][0], made(method, seed))
+        w = made(method, seed)
+        if of:
+            of(w)
+        _plain[key] = answer(methods()[method][0], w)
     return _plain[key]
+
+
+def _halves(a):
+    n = len(a[0]) // 2
+    return [(a[0][part], None if a[1] is None else a[1][part]) for part in (slice(n), slice(n, None))]
 
 
 def case(method, what, seed):
@@ -641,16 +860,20 @@ def case(method, what, seed):
     f = CHANGES[what]
     w = made(method, seed)
     try:
-        back, tol = f(w, np.random.default_rng([seed, len(what)]))
-    except NotHere:
+        if f.of:
+            f.of(w)
+        back, tol = f(w, np.random.default_rng([seed, len(what)] + ([zlib.crc32(method.encode())] if f.varied else [])))
+        a, warned = _plain_answer(method, seed, f.of) if not f.itself else (None, ())
+    except (NotHere, ferryml.FerryNeedsError):
         return "-"
-    a, warned = _plain_answer(method, seed)
     try:
         b, said = answer(kind, w)
     except ferryml.FerryNeedsError:
         return None  # which says what it needs
     except Exception as e:
         return f"{type(e).__name__}: {str(e)[:150]}"
+    if f.itself:
+        a, b = _halves(b)
     if back:
         b = (back(b[0]), b[1])
     why = differs(goal, a, b, tol, np.nanstd(made(method, seed).target["y"]) if goal == "regress" else None)
