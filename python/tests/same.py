@@ -799,6 +799,24 @@ def unit_of_the_graph(w, rng):
 
 
 @change(varied=True)
+def what_graphs_leave_out(w, rng):
+    """Edges of nodes with themselves, one direction of what goes both ways, zeros that are stored."""
+    if not w.graphs:
+        raise NotHere
+    how = rng.integers(3)
+
+    def f(a):
+        if how == 0:
+            return sp.csr_matrix(a + sp.eye(a.shape[0]))
+        if how == 1:
+            return sp.csr_matrix(sp.triu(a))
+        c, more = a.tocoo(), rng.integers(0, a.shape[0], (2, 40))
+        return sp.csr_matrix((np.append(c.data, np.zeros(40)), (np.append(c.row, more[0]), np.append(c.col, more[1]))), shape=a.shape)
+    w.graphs = {g: f(a) for g, a in w.graphs.items()}
+    return None, 1e-6
+
+
+@change(varied=True)
 def storage_of_ratings(w, rng):
     """Through a file and back."""
     if not w.ratings:

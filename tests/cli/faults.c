@@ -1,9 +1,12 @@
 /* Preloaded by a test: a disk that fails. While the file FERRY_TEST_FAULTS exists, it holds a number: one in so many writes,
- * syncs and changes of names below FERRY_TEST_ROOT fails, as on a full or broken disk; a write may do half of its work first. */
+ * syncs and changes of names below FERRY_TEST_ROOT fails, as on a full or broken disk; a write may do half of its work first.
+ * Or it holds "ro": the disk is read-only. */
 #define _GNU_SOURCE
+#undef _FORTIFY_SOURCE /* open() is ours */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,10 +65,28 @@ static int fails(void)
     if (fd < 0) return 0;
     const ssize_t n = read(fd, text, sizeof text - 1);
     (void)close(fd);
+    if (strncmp(text, "ro", 2) == 0) {
+        errno = EROFS;
+        return 1;
+    }
     const long one_in = n > 0 ? atol(text) : 0;
     if (one_in < 1 || draw() % (uint64_t)one_in != 0) return 0;
     errno = draw() % 2 ? ENOSPC : EIO;
     return 1;
+}
+
+int open(const char *path, int flags, ...)
+{
+    REAL(open)
+    va_list more;
+
+    va_start(more, flags);
+    const mode_t mode = flags & O_CREAT ? (mode_t)va_arg(more, int) : 0;
+    va_end(more);
+    if ((flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) && below(path) && fails() &&
+        errno == EROFS)
+        return -1;
+    return real(path, flags, mode);
 }
 
 int fsync(int fd)
@@ -85,6 +106,7 @@ ssize_t write(int fd, const void *bytes, size_t n)
     REAL(write)
     if (below_fd(fd) && fails()) {
         const int error = errno;
+        if (error == EROFS) return -1;
         if (draw() % 2)
             return n > 1 ? real(fd, bytes, n / 2) : -1; /* the rest fails, or not */
         if (draw() % 2) (void)!real(fd, bytes, n / 2);
@@ -99,7 +121,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
     REAL(pwrite)
     if (below_fd(fd) && fails()) {
         const int error = errno;
-        (void)!real(fd, bytes, n / 2, at);
+        if (error != EROFS) (void)!real(fd, bytes, n / 2, at);
         errno = error;
         return -1;
     }

@@ -468,6 +468,33 @@ def test_full_disk(folder):
         s.stop()
 
 
+def test_read_only_disk(folder):
+    """A disk that turns read-only: nothing is acknowledged, predictions go on; it learns when it may write again, and starts when it may."""
+    if "FERRY_FAULTS" not in os.environ:
+        raise Skip("FERRY_FAULTS is not set (ctest sets it)")
+    model, state, faults = fit(folder, "mpa"), folder + "/state", folder + "/faults"
+    env = {"LD_PRELOAD": os.environ["FERRY_FAULTS"], "FERRY_TEST_ROOT": state, "FERRY_TEST_FAULTS": faults,
+           "ASAN_OPTIONS": "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")}
+    label = lambda i: {"id": i, "x": ROW, "y": "c1"}
+    with Server(model, "--state", state, env=env) as s:
+        s.post("/learn", label("a"))
+        write(folder, "faults", "ro")
+        a = s.post("/learn", label("b"), expect=None)
+        assert a.status in (503, 507) and "not acknowledged" in a.json["error"], a
+        assert s.post("/admin/snapshot", expect=None).status in (503, 507)
+        assert "prediction" in s.post("/predict", {"x": ROW}).json
+        os.remove(faults)
+        s.wait_for(lambda: s.post("/learn", label("b"), expect=None).status == 200)
+        s.p.kill()
+    write(folder, "faults", "ro")
+    r = ferry("serve", model, "--state", state, "--listen", "127.0.0.1:0", "--open", env=env, code=1)
+    assert "Read-only file system" in r.err and r.err.count("\n") == 1, r
+    os.remove(faults)
+    with Server(model, "--state", state, env=env) as s:
+        assert [a.get("repeated") for a in s.post("/learn", [label("a"), label("b")]).json] == [True, True]
+        s.stop()
+
+
 def test_clock_jumps(folder):
     """A clock that jumps by a year with every look at it closes no connection, refills no token's rate and loses no label."""
     can_preload()

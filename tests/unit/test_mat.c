@@ -1,5 +1,7 @@
 /* MAT 5 and 7.3 files. Test files are made with matio, or with HDF5 where matio has no such setting. */
 #define _GNU_SOURCE /* memmem */
+#include <sys/stat.h>
+
 #include "ferry_test.h"
 
 #include <hdf5.h>
@@ -541,13 +543,38 @@ static void test_real_data(void **state)
     ferry_data_free(d);
 }
 
+/* ---- what is small in its file ---- */
+
+/* 8 MB of zeros in some kB of HDF5: no more than --max-input, in whatever the variable is. */
+static void test_hdf_bomb(void **state)
+{
+    ferry_ctx *ctx = *state;
+    double *zeros = calloc(1000000, sizeof *zeros);
+    matvar_t *v[] = {matrix("x", 1000, 1000, MAT_C_DOUBLE, MAT_T_DOUBLE, zeros)};
+    const char *path = make("b.mat", MAT_FT_MAT73, MAT_COMPRESSION_ZLIB, v, 1);
+    ferry_data *d = NULL;
+    struct stat info;
+
+    free(zeros);
+    assert_int_equal(stat(path, &info), 0);
+    assert_true(info.st_size < 500000);
+    assert_ok(ctx, ferry_ctx_set(ctx, "max_input", "1000000"));
+    assert_fails(ctx, ferry_read(ctx, path, NULL, &d), FERRY_EDATA, "--max-input");
+    assert_null(d);
+    assert_ok(ctx, ferry_ctx_set(ctx, "max_input", "10000000"));
+    assert_ok(ctx, ferry_read(ctx, path, NULL, &d));
+    assert_int_equal(d->x->rows, 1000);
+    ferry_data_free(d);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
     const struct CMUnitTest tests[] = {
-        T(test_view_and_labels), T(test_types),   T(test_sparse_and_cells),
-        T(test_texts),           T(test_refused), T(test_broken),
-        T(test_broken_hdf),      T(test_chunks),  T(test_short_chunk),
-        T(test_round_trip),      T(test_memory),  T(test_real_data)};
+        T(test_view_and_labels), T(test_types),      T(test_sparse_and_cells),
+        T(test_texts),           T(test_refused),    T(test_broken),
+        T(test_broken_hdf),      T(test_hdf_bomb),   T(test_chunks),
+        T(test_short_chunk),     T(test_round_trip), T(test_memory),
+        T(test_real_data)};
     return cmocka_run_group_tests_name("mat", tests, NULL, NULL);
 }
