@@ -12,7 +12,7 @@ NAMES = {"cbt": "CBT", "cdspp": "CDSPP", "coca": "CoCA", "cotransfer": "CoTransf
          "mindtl": "MINDTL", "mmltl": "MMLTL", "mpa": "MPA", "omtlmc": "OMTLMC", "pca-joined": "PCAJoined",
          "ranksvm": "RankSVM", "semi-gbdt": "SemiGBDT", "semi-svm": "SemiSVM", "sgc": "SGC", "smltl": "SMLTL", "svm": "SVM",
          "online-logreg": "OnlineLogReg", "talmud": "TALMUD", "ttl": "TTL"}
-LEFT_OUT = {"predictions"}  # answers from a file: compare() uses it for estimators of others
+LEFT_OUT = {"command", "predictions"}  # what others answer: compare() uses it for their estimators
 # What is fitted when there is no source, by goal.
 ALONE = {"classify": "logreg", "regress": "ridge", "multilabel": "ranksvm", "rate": "mf", "embed": "pca-joined"}
 OF_STREAMS = "mpa"

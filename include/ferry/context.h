@@ -65,6 +65,17 @@ FERRY_API void ferry_ctx_set_log(ferry_ctx *ctx, ferry_log_fn fn, ferry_level le
 /** fn is called once per outer iteration of anything long. NULL removes it. */
 FERRY_API void ferry_ctx_set_progress(ferry_ctx *ctx, ferry_progress_fn fn, void *user);
 
+/**
+ * Runs what an entry `command` of a task's methods names, instead of the program of that name.
+ * @param file    the entry's option `file`
+ * @param folder  has the task, as docs/task-file.md says under "command"; predictions.csv is to be written into it
+ * @return 0: it is there; below 0: not mine, run the program; above 0: failed, and the last line of error.txt in the folder
+ *         says why
+ */
+typedef int (*ferry_run_fn)(void *user, const char *file, const char *folder);
+/** fn comes on whichever thread runs the fit, on several at a time where fits run in parallel (`jobs`). NULL removes it. */
+FERRY_API void ferry_ctx_set_run(ferry_ctx *ctx, ferry_run_fn fn, void *user);
+
 /** Kernels that OpenBLAS runs ("Haswell"), and in *wanted (may be NULL) those that fit this CPU; "" when not known.
  * When the two differ, set OPENBLAS_CORETYPE to the wanted one before the program starts:
  * it is read when the library loads. */

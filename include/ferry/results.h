@@ -183,9 +183,6 @@ typedef enum ferry_worth {
     FERRY_WORTH_OPEN = 3     /**< the labels do not decide */
 } ferry_worth;
 
-/** "unknown", "worth it", "not worth it", "open". Never NULL. */
-FERRY_API const char *ferry_worth_name(ferry_worth worth);
-
 /** What to deploy, how good it will be, whether the source was worth it. Two policies know visible labels alone: W may
  * use every way, T those without a source. */
 typedef struct ferry_recommendation {

@@ -210,6 +210,7 @@ class ferry_task_method(Structure):
 ferry_release_fn = CFUNCTYPE(None, c_void_p)
 ferry_log_fn = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 ferry_progress_fn = CFUNCTYPE(c_int, c_void_p, POINTER(ferry_progress))
+ferry_run_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, c_char_p)
 
 ferry_array._fields_ = [
     ("rows", c_int64),
@@ -648,6 +649,7 @@ FUNCTIONS = {
     "ferry_ctx_get": (c_char_p, [c_void_p, c_char_p]),
     "ferry_ctx_set_log": (None, [c_void_p, ferry_log_fn, c_int, c_void_p]),
     "ferry_ctx_set_progress": (None, [c_void_p, ferry_progress_fn, c_void_p]),
+    "ferry_ctx_set_run": (None, [c_void_p, ferry_run_fn, c_void_p]),
     "ferry_blas_core": (c_char_p, [POINTER(c_char_p)]),
     "ferry_doctor": (c_int, [c_void_p, POINTER(POINTER(ferry_installation))]),
     "ferry_installation_free": (None, [POINTER(ferry_installation)]),
@@ -721,7 +723,6 @@ FUNCTIONS = {
     "ferry_ranks_serve": (c_int, [c_void_p]),
     "ferry_verdict_name": (c_char_p, [c_int]),
     "ferry_uses_name": (c_char_p, [c_int]),
-    "ferry_worth_name": (c_char_p, [c_int]),
     "ferry_results_info": (POINTER(ferry_run_info), [c_void_p]),
     "ferry_results_at": (POINTER(ferry_result), [c_void_p, c_int64]),
     "ferry_results_find": (POINTER(ferry_result), [c_void_p, c_char_p]),

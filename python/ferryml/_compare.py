@@ -1,21 +1,20 @@
 """Which method to take, and does transfer help here: compare, advise, select."""
-import csv
+import contextlib
 import html
 import json
 import os
 import tempfile
 import warnings
-from ctypes import POINTER, byref, c_uint8, c_void_p
+from ctypes import POINTER, byref, c_void_p
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 
-from . import _abi
+from . import _abi, _foreign
 from ._base import FerryEstimator, _labels, _real, new_task
-from ._data import GOALS, Classes, Domain, as_domains, hidden, labels_of, matrix, plain, ratings_of
-from ._lib import FerryError, FerryNeedsError, Handle, context, in_python, lib, listed, new_text, numbers, text, there
-from ._pipeline import TransferPipeline
+from ._data import GOALS, Classes, Domain, as_domains, hidden, labels_of, plain, ratings_of, view_name
+from ._lib import FerryError, Handle, context, in_python, lib, listed, new_text, numbers, text, there
 
 VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(9)}
 KINDS = {_abi.FERRY_KIND_BASELINE: "baseline", _abi.FERRY_KIND_TRANSFER: "transfer", _abi.FERRY_KIND_CONTROL: "control"}
@@ -69,7 +68,7 @@ class _Task:
         self.goal = "rate" if target.ratings is not None and goal is None else _goal_of(y, goal) if y is not None else goal
         if self.goal is None:
             raise ValueError("compare needs the labels of the target, to score methods by: y is None")
-        self.target, self.y, self.classes = target, y, None
+        self.target, self.y, self.classes, self.domains = target, y, None, domains
         if self.goal in ("classify", "stream", "embed"):
             self.y = _labels(y, "classify", "the target") if y is not None else None
             found = []
@@ -94,7 +93,7 @@ class _Task:
             return _spec(labelled)
         rows = np.asarray(labelled)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        ids = self.target.ids if self.target.ids is not None else np.arange(1, self.target.n + 1)
+        ids = _foreign.target_ids(self)
         path = os.path.join(folder, "visible.txt")
         with open(path, "w", encoding="utf-8") as f:
             f.writelines(f"{ids[i]}\n" for i in rows.tolist())
@@ -104,6 +103,8 @@ class _Task:
 def _own(methods):
     """(name or None, method, options) of names, (name, options) pairs and estimators of ferryml. Others are passed over."""
     for m in methods or ():
+        if _foreign.is_foreign(m):
+            continue
         name = None
         if isinstance(m, tuple) and len(m) == 2 and not isinstance(m[1], dict):
             name, m = m
@@ -166,14 +167,21 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
     sources : list of Source and Bridge
         What to learn from.
     methods : list, optional
-        Names of methods, pairs (name, options), estimators of ferryml, and any estimator of scikit-learn, which learns
-        from the visible rows of the target alone and counts as a baseline: ``("forest", RandomForestClassifier())``.
+        Names of methods, pairs (name, options), estimators of ferryml, and what others have made, with a name or without:
+
+        - An estimator learns from the visible rows of the target alone and counts as a baseline, which transfer has to beat:
+          ``("forest", RandomForestClassifier())``.
+        - An estimator that takes sources (``fit(X, y, sources=...)``, or a parameter `sources` of its own or of a step)
+          gets the whole target, y with None or NaN where hidden, and is judged as ferryml's own are, with its own control runs.
+        - So is a function: ``f(task) -> predictions`` for all rows of the target, or ``(predictions, probabilities,
+          classes)``; `task` has X, y, sources, goal and classes.
+
         None: all methods that serve the goal. One that fails is skipped (Comparison.skipped says why); where all fail,
         FerryNeedsError has the reasons.
     repeats : int
         How many splits.
     labelled : float, int, str, dict, or array
-        What is visible: a share, a number, ``{"per_class": 3}``; or the rows of a split that was made before, as
+        What is visible (task files show none unless they say so): a share, a number, ``{"per_class": 3}``; or the rows of a split that was made before, as
         numbers or a mask, which is then the only one.
     goal : str, optional
         classify, regress, multilabel, rate, embed or stream; by default what y is like.
@@ -188,8 +196,8 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
     random_state : int, optional
         Seed of every random choice; None: 1, as the command.
     n_jobs : int, optional
-        Fits side by side: of others' estimators through joblib; of ferry's methods in the library's own threads, or
-        through joblib as well where a backend for other machines is set there (Dask, Ray, Spark).
+        Fits side by side in the library's own threads; of ferry's methods through joblib where a backend for other machines
+        is set there (Dask, Ray, Spark).
     verbose : bool
         Show a progress bar, if tqdm is there.
 
@@ -204,37 +212,33 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
         settings["metrics"] = list(metrics) if not isinstance(metrics, str) else metrics
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
         task = _Task(ctx, X, y, sources, goal, labelled, folder)
-        others = [m for m in methods or () if _foreign(m)]
+        others = [_foreign.Foreign(m) for m in methods or () if _foreign.is_foreign(m)]
         if others and task.goal not in ("classify", "regress", "multilabel"):
-            raise ValueError(f"estimators of scikit-learn cannot be compared on goal {task.goal}")
-        failed = {}
-        for name, path, why in _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
-            if why is not None:
-                failed[name] = why
-                continue
-            with ctx.options({"file": path, "baseline": True}) as opts:
-                ctx.call(lib.ferry_task_add_method, task.handle.pointer, b"predictions", name.encode(), opts)
+            raise ValueError(f"estimators and functions of others cannot be compared on goal {task.goal}")
+        for k, m in enumerate(others):
+            with ctx.options({"file": f"python:{k}", "baseline": not m.transfers}) as opts:
+                ctx.call(lib.ferry_task_add_method, task.handle.pointer, b"command", m.name.encode(), opts)
         own, kept = list(_own(methods)), None
-        if not own and failed and len(failed) == len(others):
-            raise FerryNeedsError("no method could run: " + "; ".join(f"{n}: {why}" for n, why in failed.items()))
         if _elsewhere():
             if methods is None:
                 own = _defaults(ctx, task)
             kept = os.path.join(folder, "kept")
-            _spread((X, y, sources, goal, labelled), settings, own, len(others) - len(failed), random_state, n_jobs, kept)
+            _spread((X, y, sources, goal, labelled), settings, own, len(others), random_state, n_jobs, kept)
         _add_methods(ctx, task.handle, own)
-        out = Comparison(_evaluate(ctx, task.handle, settings, n_jobs, verbose, kept))
-        out.skipped.update(failed)
-        return out
+        run = _foreign.runner(others, task, X, task.domains, lambda d, name, view: view_name(d, d.role, name, view)) if others else None
+        with _running(ctx, run):
+            return Comparison(_evaluate(ctx, task.handle, settings, n_jobs, verbose, kept))
 
 
-def _foreign(m):
-    m = m[1] if isinstance(m, tuple) and len(m) == 2 else m
-    m = m() if isinstance(m, type) else m
-    if isinstance(m, TransferPipeline):
-        raise ValueError("compare() cannot judge a TransferPipeline: it would count as a baseline, though it learns from sources. Give it data "
-                         "that is transformed already, and the estimator")
-    return hasattr(m, "fit") and not isinstance(m, FerryEstimator)
+@contextlib.contextmanager
+def _running(ctx, run):
+    """While the library calls `run` for methods that are Python's."""
+    fn = _abi.ferry_run_fn(run) if run else _abi.ferry_run_fn()
+    lib.ferry_ctx_set_run(ctx.handle, fn, None)
+    try:
+        yield
+    finally:
+        lib.ferry_ctx_set_run(ctx.handle, _abi.ferry_run_fn(), None)
 
 
 def _evaluate(ctx, task, settings, n_jobs, verbose, kept=None):
@@ -316,88 +320,6 @@ def _fits(what, settings, methods, files, seed):
         return out
 
 
-def _answers(ctx, X, y, task, labelled, settings, others, n_jobs, folder):
-    """Let estimators of others learn from the visible rows of each split and keep their answers in files: the splits are
-    those of an evaluation that has nothing to do. Gives (name, file, None), or (name, None, why it failed)."""
-    if not others:
-        return
-    plainest = {"classify": "majority", "regress": "mean", "multilabel": "majority"}[task.goal]
-    probe = _Task(ctx, X, y, None, task.goal, labelled, folder)
-    ctx.call(lib.ferry_task_add_method, probe.handle.pointer, plainest.encode(), None, None)
-    results = _evaluate(ctx, probe.handle, {**settings, "controls": "none", "answer": "no"}, 1, False)
-    first = lib.ferry_results_at(results.pointer, 0)
-    scored = []
-    for at in listed(lib.ferry_result_prediction_at, first):
-        p = at.contents
-        scored.append(numbers(p.scored, p.given.contents.n, c_uint8) != 0)
-    if not scored:
-        raise ValueError("there is nothing to score")
-    values = task.y
-    known = ~hidden(values).reshape(len(values), -1).any(axis=1)
-    data = X if not isinstance(X, Domain) else X.X
-    if data is None:
-        raise ValueError("estimators of scikit-learn need a target with one view")
-    x = data if hasattr(data, "iloc") else matrix(data)[0]
-    from joblib import Parallel, delayed
-    named = [(m if isinstance(m, tuple) else (type(m() if isinstance(m, type) else m).__name__, m)) for m in others]
-    jobs = (delayed(_cell)(m, x, values, known & ~s, task.goal) for _, m in named for s in scored)
-    done = iter(Parallel(n_jobs=n_jobs)(jobs))
-    ids = task.target.ids if task.target.ids is not None else range(1, len(values) + 1)
-    for name, _ in named:
-        cells = [next(done) for _ in scored]
-        why = next((f"repeat {r + 1} of {len(cells)}: {c}" for r, c in enumerate(cells) if isinstance(c, str)), None)
-        if why is not None:
-            yield name, None, why
-            continue
-        path = os.path.join(folder, f"answers-{len(os.listdir(folder))}.csv")
-        known = [[_text_of(c, task) for c in cell[2] or ()] for cell in cells]
-        classes = sorted(set().union(*known))  # a repeat may not show all of them
-        with open(path, "w", encoding="utf-8", newline="") as f:
-            out = csv.writer(f)
-            out.writerow(["repeat", "id", "prediction"] + [f"score.{c}" for c in classes])
-            for r, (answers, scores, _) in enumerate(cells):
-                place = [known[r].index(c) if c in known[r] else -1 for c in classes]
-                for i, row in enumerate(ids):
-                    out.writerow([r + 1, row, _answer(answers[i], task)] + [repr(float(scores[i][k])) if k >= 0 else "0" for k in place])
-        yield name, path, None
-
-
-def _answer(value, task):
-    if task.goal == "multilabel":
-        return "|".join(task.classes.texts[k].decode() for k in np.flatnonzero(value))
-    if task.goal == "regress":
-        return repr(float(value))
-    return _text_of(value, task)
-
-
-def _text_of(value, task):
-    """What a class that an estimator of others gave is called in the library."""
-    return task.classes.texts[int(task.classes.find(plain(np.array([value], dtype=object)))[0])].decode()
-
-
-def _cell(estimator, x, y, visible, goal):
-    """One fit of an estimator of others: answers for all rows, scores and their classes where there are some; or what it
-    failed with."""
-    try:
-        return _fit_cell(estimator, x, y, visible, goal)
-    except MemoryError:
-        raise
-    except Exception as e:  # whatever it is, it is this estimator's alone
-        return f"{type(e).__name__}: {e}"
-
-
-def _fit_cell(estimator, x, y, visible, goal):
-    model = clone(estimator() if isinstance(estimator, type) else estimator)
-    rows = np.flatnonzero(visible)
-    take = (lambda i: x.iloc[i]) if hasattr(x, "iloc") else (lambda i: x[i])
-    known = plain(y[rows])
-    model.fit(take(rows), known.astype(int) if goal == "multilabel" else known)
-    answers = np.asarray(model.predict(x))
-    if goal == "classify" and hasattr(model, "predict_proba"):
-        return answers, np.asarray(model.predict_proba(x)), model.classes_.tolist()
-    return answers, None, None
-
-
 class Comparison:
     """What compare() found. Shows itself as a table, in notebooks as the whole report.
 
@@ -449,6 +371,7 @@ class Comparison:
                                        "baseline": text(c.baseline)}
             rows.append(row)
         rows.sort(key=lambda row: row["rank"] or len(rows) + 1)
+        self.rows = rows
         self.table = _frame(rows, "method")
 
     @property
@@ -493,11 +416,18 @@ class Comparison:
                 return f.read()
 
     def _repr_html_(self):
-        try:
-            page = self.report()
-        except (OSError, ValueError):  # results that were loaded have no predictions to report
-            return f"<pre>{html.escape(str(self))}</pre>"
-        return f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" height="600" frameborder="0"></iframe>'
+        """What a notebook shows: the outcome and the table. The whole page is report()."""
+        columns = [c for c in self.rows[0] if not c.endswith(" std")] if self.rows else []
+        head = "".join(f"<th>{html.escape(str(c))}</th>" for c in columns)
+        body = "".join("<tr>" + "".join(f"<td>{_cell_html(row[c])}</td>" for c in columns) + "</tr>" for row in self.rows[:100])
+        skipped = "".join(f"<li><b>{html.escape(n)}</b>: {html.escape(str(w))}</li>" for n, w in list(self.skipped.items())[:50])
+        answer = self.answer or {}
+        lines = "<br>".join(f"<b>{word}</b> {html.escape(str(answer[key]))}" for key, word in (("use", "Use"), ("expect", "Expect"), ("source", "Source"))
+                            if answer.get(key))
+        return (f"<div><p>{lines}</p><p>{html.escape(self.verdict or '')}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+                + (f"<details><summary>without numbers</summary><ul>{skipped}</ul></details>" if skipped else "")
+                + "<p><small><code>.explain()</code>: the evidence; <code>.report()</code>: the whole report as a page; "
+                "<code>.save(folder)</code>: with all files</small></p></div>")
 
     def plot(self, ax=None):
         """Each method's deciding metric with its repeats, by matplotlib, or an Altair chart where only that is there."""
@@ -518,6 +448,12 @@ class Comparison:
         ax.invert_yaxis()
         ax.set_xlabel(next(iter(self.metrics[names[0]]), "") if names else "")
         return ax
+
+
+def _cell_html(value):
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.4g}"
+    return html.escape(str(value))
 
 
 def load_results(folder):

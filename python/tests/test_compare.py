@@ -6,6 +6,7 @@ import re
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 from unittest import mock
@@ -17,6 +18,8 @@ import ferryml
 from ferryml import Bridge, Domain, Source, _compare, _lib
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 XS, YS, XT, YT = support.two_domains(seed=4)
 SOURCES = [Source(XS, YS, name="old")]
@@ -136,7 +139,7 @@ class Compare(unittest.TestCase):
         still = np.ones((60, 4)), np.arange(60) % 2
         got = ferryml.compare(*still, methods=["majority", "hemap", ("mine", Broken()), LogisticRegression()], **constant)
         self.assertEqual(set(got.runs), {"majority", "LogisticRegression"})
-        self.assertEqual(got.skipped["mine"], "repeat 1 of 2: RuntimeError: no luck")
+        self.assertIn("it failed: RuntimeError: no luck", got.skipped["mine"])
         self.assertIn("constant", got.skipped["hemap"])
         for methods in (["hemap"], [Broken()]):
             with self.assertRaisesRegex(ferryml.FerryNeedsError, "no method could run: .*(constant|no luck)"):
@@ -150,6 +153,100 @@ class Compare(unittest.TestCase):
         got = ferryml.compare(x, y, sources=[Source(x, y=y, name="s")], methods=["majority", ("nn", KNeighborsClassifier(1))],
                               labelled={"per_class": 2, "classes": 2}, repeats=6, controls="none", metrics=["auc"])
         self.assertGreater(got.runs["nn"].min(), 0.7)
+
+    def test_classes_that_are_hidden(self):
+        """Of classes that a repeat does not show an estimator has no scores, which are no mistake."""
+        rng = np.random.default_rng(0)
+        y = rng.choice(5, 200, p=[.3, .3, .2, .1, .1])
+        x = rng.normal(size=(200, 3)) + rng.normal(size=(5, 3))[y]
+        got = ferryml.compare(x, y, methods=["majority", LogisticRegression()], labelled={"per_class": 2, "classes": 3}, repeats=4, controls="none")
+        self.assertEqual(got.skipped, {})
+
+    def test_time_of_others(self):
+        """The seconds are those of the estimator."""
+        class Slow(LogisticRegression):
+            def fit(self, X, y):
+                time.sleep(0.2)
+                return super().fit(X, y)
+
+        got = ferryml.compare(XT, YT, methods=["majority", ("slow", Slow()), LogisticRegression()], repeats=2, labelled=0.3, controls="none")
+        self.assertGreater(got.seconds["slow"].min(), 0.2)
+
+    def test_one_view(self):
+        """A target as a Domain with one view, in whatever order its rows stand; with two an estimator of a matrix is skipped."""
+        ids = [f"r{i}" for i in range(len(YT))]
+        turn = np.random.default_rng(0).permutation(len(YT))
+        how = dict(methods=["majority", LogisticRegression()], labelled=0.3, repeats=2, controls="none")
+        want = ferryml.compare(Domain(views={"a": XT}, ids=ids), YT, **how)
+        got = ferryml.compare(Domain(views={"a": ([ids[i] for i in turn], XT[turn])}, ids=ids), YT, **how)
+        np.testing.assert_array_equal(want.runs["LogisticRegression"], got.runs["LogisticRegression"])
+        with self.assertRaisesRegex(ValueError, "2 views"):
+            ferryml.compare(Domain(views={"a": XT, "b": XT}, ids=ids), YT, methods=[LogisticRegression()], labelled=0.3, repeats=2)
+
+    def judged(self):
+        rng = np.random.default_rng(0)
+        h = rng.normal(size=(400, 3))
+        y = np.where(h[:, 0] + h[:, 1] / 2 > 0, "yes", "no")
+        x = h @ rng.normal(size=(3, 6)) + 0.3 * rng.normal(size=(400, 6))
+        return x[250:], y[250:], [Source(x[:250], y[:250], name="old", columns="shared")]
+
+    def test_others_are_judged(self):
+        """Estimators that take sources and functions get control runs and a verdict of their own; labels that are hidden are not shown."""
+        from sklearn.neighbors import KNeighborsClassifier
+        x, y, sources = self.judged()
+        truth, shown = dict(zip(map(tuple, x), y)), []
+
+        class Pooled(LogisticRegression):
+            def fit(self, X, y, sources=None):
+                shown.append(sum(v is not None for v in y))
+                known = [i for i, v in enumerate(y) if v is not None]
+                assert all(truth[tuple(X[i])] == y[i] for i in known)
+                return super().fit(np.vstack([X[known]] + [s.X for s in sources]), np.concatenate([y[known]] + [s.y for s in sources]).astype(str))
+
+        def near(task):
+            s = task.sources[0]
+            self.assertEqual((task.goal, task.classes.tolist(), s.name), ("classify", ["no", "yes"], "old"))
+            return KNeighborsClassifier(5).fit(s.X, s.y.astype(str)).predict(task.X)
+
+        def alone(task):
+            known = np.array([v is not None for v in task.y])
+            m = KNeighborsClassifier(1).fit(task.X[known], task.y[known].astype(str))
+            return m.predict(task.X), m.predict_proba(task.X), m.classes_
+
+        got = ferryml.compare(x, y, sources=sources, methods=["logreg", Pooled(), near, ("alone", alone)], labelled={"per_class": 3}, repeats=4,
+                              metrics=["accuracy", "auc"], n_jobs=2)
+        self.assertEqual(got.skipped, {})
+        self.assertEqual({k: v["verdict"] for k, v in got.verdicts.items()}, {"Pooled": "helps", "near": "helps", "alone": "unused"})
+        self.assertEqual(set(shown), {6})
+        self.assertGreater(len(shown), 4 + 19)
+        np.testing.assert_array_equal(got.runs["alone"], ferryml.compare(
+            x, y, sources=sources, methods=["logreg", ("alone", KNeighborsClassifier(1))], labelled={"per_class": 3}, repeats=4, controls="none").runs["alone"])
+
+    def test_ours_as_others(self):
+        """A method of ours behind a function has the numbers that it has itself: what the function gets is the task."""
+        x, y, sources = self.judged()
+        how = dict(sources=sources, labelled={"per_class": 3}, repeats=1, controls="none")
+        got = ferryml.compare(x, y, methods=["majority", "cotransfer", ("same", lambda task: ferryml.CoTransfer().fit(task.X, task.y, sources=task.sources).predict(task.X)),
+                                             ("step", make_pipeline(FunctionTransformer(), ferryml.CoTransfer(sources=[Source(x, y)])))], **how)
+        self.assertEqual(got.skipped, {})
+        np.testing.assert_array_equal(got.runs["same"], got.runs["cotransfer"])
+        np.testing.assert_array_equal(got.runs["step"], got.runs["cotransfer"])
+        rng = np.random.default_rng(2)  # views, ids, a bridge and a graph
+        a = sp.random(len(x), len(x), 0.05, random_state=0)
+        target = Domain(views={"b": x}, graphs={"g": a + a.T})
+        bridge = Bridge(views={"a": rng.normal(size=(60, 5)), "b": rng.normal(size=(60, 6))}, name="both", ids=[f"i{i}" for i in range(60)])
+        old = Source(views={"a": (list(range(50)), rng.normal(size=(50, 5)))}, y=y[:50], ids=range(50), name="o")
+        seen = []
+
+        def look(task):
+            seen.append(task)
+            return y
+        ferryml.compare(target, y, methods=["majority", look], **{**how, "sources": [old, bridge]})
+        o, b = seen[0].sources
+        np.testing.assert_array_equal(o.views["a"][1], old.views["a"][1])
+        self.assertEqual((list(o.y), list(o.views["a"][0])), (list(y[:50]), [str(i) for i in range(50)]))
+        np.testing.assert_array_equal(b.views["b"], bridge.views["b"])
+        self.assertIs(seen[0].X, target)
 
     def test_numbers_and_joblib(self):
         z = XT[:, 0] + 0.1 * XT[:, 1]
@@ -234,7 +331,10 @@ class Compare(unittest.TestCase):
         got = ferryml.compare(XT, YT, sources=SOURCES, methods=["svm", "cdspp"], repeats=2, labelled={"per_class": 4})
         self.assertIn("best:", str(got))
         self.assertIn("cdspp", got.explain("cdspp"))
-        self.assertIn("<iframe", got._repr_html_())
+        self.assertIn("<table", got._repr_html_())
+        self.assertIn("cdspp", got._repr_html_())
+        self.assertLess(len(got._repr_html_()), 60_000)
+        self.assertTrue(got.report().startswith("<!DOCTYPE html>"))
         try:
             self.assertEqual(list(got.table.index), sorted(got.table.index, key=lambda n: got.table.loc[n, "rank"]))
         except AttributeError:

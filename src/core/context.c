@@ -108,6 +108,13 @@ void ferry_ctx_set_progress(ferry_ctx *ctx, ferry_progress_fn fn, void *user)
     ctx->progress_user = user;
 }
 
+void ferry_ctx_set_run(ferry_ctx *ctx, ferry_run_fn fn, void *user)
+{
+    if (!ctx) return;
+    ctx->run = fn;
+    ctx->run_user = user;
+}
+
 /* Returns code, so that a failure is one line: return ferry_i_fail(...). A message that
  * does not fit is cut; the one before is lost, which is why the first to fail should say
  * it. */

@@ -186,6 +186,8 @@ struct ferry_ctx {
     struct ferry_later *later; /* kept here, for later, instead; or NULL */
     ferry_progress_fn progress;
     void *progress_user;
+    ferry_run_fn run; /* for the method command; NULL: programs are started */
+    void *run_user;
     int64_t step, steps; /* set by the evaluation, passed on by ferry_i_progress */
     const char *part;    /* folder that an evaluation keeps what is done in, or NULL */
     struct json_t *diag; /* diagnostics of the running fit, or NULL */

@@ -395,7 +395,7 @@ static void run_method(scope *s, ferry_split *split, fitting *f)
         scope_check(s, m->method->fit(ctx, split->task, m->options, &m->state, &f->info));
     }
     report_bytes_sent(s, sent);
-    f->info.seconds = ferry_i_clock() - begin;
+    if (!m->method->timed) f->info.seconds = ferry_i_clock() - begin;
     scope_check(s, ferry_i_model_set_diagnostics(ctx, m, o->own));
 }
 

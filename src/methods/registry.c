@@ -7,7 +7,7 @@
 #include "methods/frame.h"
 
 /* X(name) for every method; ferry_i_method_<name> is its descriptor. */
-#define FERRY_METHODS(X) X(predictions)
+#define FERRY_METHODS(X) X(command) X(predictions)
 
 #define DECLARE(name) extern const ferry_method ferry_i_method_##name;
 #define ADDRESS(name) &ferry_i_method_##name,

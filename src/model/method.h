@@ -66,6 +66,7 @@ typedef struct ferry_method {
      * options, by name; NULL: none. The evaluation judges this one against it. */
     const char *control;
     bool asked; /* runs only where a task names it */
+    bool timed; /* fit() says its seconds: others are what we do around it */
     ferry_family family;
     bool pools; /* a baseline that is also tried on sources, alone and with the target */
     bool slow;  /* takes ten times as long as most: the answer asks it last */

@@ -53,7 +53,7 @@ const char *ferry_uses_name(ferry_uses uses)
     return uses >= FERRY_USES_TARGET_ONLY && uses <= FERRY_USES_CONTROL ? names[uses] : "";
 }
 
-const char *ferry_worth_name(ferry_worth worth)
+const char *ferry_i_worth_name(ferry_worth worth)
 {
     static const char *const names[] = {"unknown", "worth it", "not worth it", "open"};
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/json.h"
-#include "run/run.h"
 #include "methods/method.h"
+#include "run/run.h"
 
 static const double WORTH_KEEPING = 0.05; /* seconds: a file costs about a thousandth */
 
@@ -284,6 +284,7 @@ static ferry_status compute(ferry_ctx *ctx, const ferry_results *rs, ferry_run_c
     st = ferry_i_fit(ctx, c->split, c->how, c->opts, &model, &rep);
     c->seconds = ferry_i_clock() - start;
     FERRY_TRY(st);
+    if (c->how->timed) c->seconds = rep.seconds;
     FERRY_TRY(
         ferry_i_answer(ctx, rs, model, target, c->mask, c->curve, &weights, &c->answer));
     c->finish = rep.stop == FERRY_STOP_FINISH;

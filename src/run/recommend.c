@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/json.h"
-#include "run/answer.h"
 #include "methods/method.h"
 #include "model/blend.h"
+#include "run/answer.h"
 
 typedef struct work {
     const ferry_task *task, *split;
@@ -75,7 +75,7 @@ static ferry_status keep_evidence(ferry_ctx *ctx, const ferry_recommendation *a,
         "value", three(a->value, a->low, a->high), "value_without",
         three(a->value_without, a->low_without, a->high_without), "worth",
         three(a->worth, a->worth_low, a->worth_high), "verdict",
-        ferry_worth_name(a->verdict), "labels", (json_int_t)a->labels, "level", a->level);
+        ferry_i_worth_name(a->verdict), "labels", (json_int_t)a->labels, "level", a->level);
     FERRY_HAVE(ctx, own && json_object_set(own, "candidates", candidates) == 0 &&
                         json_object_set(all, "answer", own) == 0);
     FERRY_TRY(ferry_i_model_set_diagnostics(ctx, m, all));

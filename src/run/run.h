@@ -410,4 +410,7 @@ ferry_status ferry_i_answer(ferry_ctx *ctx, const ferry_results *rs,
                             const uint8_t *mask, double *curve, struct json_t **weights,
                             ferry_prediction **out);
 
+/* "unknown", "worth it", "not worth it", "open". Never NULL. */
+const char *ferry_i_worth_name(ferry_worth worth);
+
 #endif

@@ -19,10 +19,11 @@
 
 enum { FOLDS = 5, LABELS = 1000, LEAST = 4, SOME = 6 };
 
+/* Only what can be kept as a model is chosen. */
 bool validate_may(const ferry_entry *e)
 {
     return !e->pub.reason && e->pub.uses != FERRY_USES_CONTROL && e->how &&
-           e->how->kind != FERRY_KIND_CONTROL;
+           e->how->kind != FERRY_KIND_CONTROL && (e->how->next || e->how->file);
 }
 
 ferry_family validate_family(const ferry_entry *e)

@@ -392,7 +392,7 @@ static json_t *members_without(const ferry_results *rs, const void *of)
 static json_t *worth_word(const ferry_results *rs, const void *of)
 {
     (void)rs;
-    return json_string(ferry_worth_name(((const ferry_recommendation *)of)->verdict));
+    return json_string(ferry_i_worth_name(((const ferry_recommendation *)of)->verdict));
 }
 
 static json_t *answer(const ferry_results *rs, const void *of)

@@ -337,7 +337,7 @@ static int64_t place_of(const ferry_results *rs, const json_t *name)
 
 static const char *worth_word(int i)
 {
-    return ferry_worth_name((ferry_worth)i);
+    return ferry_i_worth_name((ferry_worth)i);
 }
 
 static ferry_status load_members(reader *f, const json_t *list, int64_t *n,

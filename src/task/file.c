@@ -132,6 +132,12 @@ static ferry_status parse_options(const ferry_place *p, const ferry_method_info 
     const bool spelled = !ferry_i_task_has_mode(m);
 
     if (ferry_i_place_null(p)) return FERRY_OK;
+    if (ferry_i_place_node(p)->type == YAML_SCALAR_NODE && m->options->n > 0 &&
+        strcmp(m->options->opt[0].name, "file") == 0) { /* command: ./mine.sh */
+        FERRY_PASS(ferry_i_place_string(p, "a file", &name));
+        FERRY_PASS(ferry_opts_set(p->y->ctx, opts, "file", name));
+        return from_here(p, m->options, "file", opts);
+    }
     FERRY_PASS(ferry_i_place_mapping(p, "a mapping of options"));
     FERRY_PASS(
         ferry_i_place_keys(p, words, spelled ? 2 : 1, m->options->opt, m->options->n));
