@@ -85,7 +85,7 @@ static int read_views(cli *c, const ferry_model *model, ferry_domain *domain)
 
     for (int64_t i = 1; i < c->n_args; i++)
         graphs += view_of(model, c->args[i]) == 0 && graph_of(model, c->args[i]) > 0;
-    if (graphs == c->n_args - 1) return name_the_views(model);
+    if (graphs == c->n_args - 1 && about(model).views > 0) return name_the_views(model);
     for (int64_t i = 1; i < c->n_args; i++) {
         const char *arg = c->args[i];
         const size_t n = view_of(model, arg);

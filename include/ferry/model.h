@@ -184,7 +184,8 @@ FERRY_API const char *ferry_model_graph_at(const ferry_model *model, int64_t i);
  * Read a file of edges as the model's graph of that name into a domain that has its views.
  * Instances whose labels the model knows become instances of the domain, but
  * ferry_predict() answers only for those that were there before. Edges with ids that are
- * neither are left out with one warning.
+ * neither are left out with one warning. Where the model has no views and the domain is empty, all that the edges join
+ * are the instances to answer for.
  */
 FERRY_API ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model *model,
                                               const char *graph, const char *path,

@@ -173,18 +173,19 @@ ferry_status ferry_model_read_graph(ferry_ctx *ctx, const ferry_model *model,
 
     ferry_status st = FERRY_OK;
     const ferry_ids *names = graph_names(model);
+    const bool alone = model->n_views == 0 && ferry_i_domain_id_count(domain) == 0;
     ferry_data *data = NULL;
 
     FERRY_NEED(ctx, names && ferry_i_ids_find(names, graph) >= 0, FERRY_EINVAL,
                "the model has no graph '%s'", graph);
-    FERRY_NEED(ctx, ferry_i_domain_id_count(domain) > 0, FERRY_EINVAL,
+    FERRY_NEED(ctx, alone || ferry_i_domain_id_count(domain) > 0, FERRY_EINVAL,
                "graph '%s': the domain has no instances to predict for yet", graph);
-    FERRY_NEED(ctx, ferry_i_domain_named(domain), FERRY_EDATA,
+    FERRY_NEED(ctx, alone || ferry_i_domain_named(domain), FERRY_EDATA,
                "graph '%s': the instances to predict for have no ids that its edges could "
                "name: expected an id column (id=NAME)",
                graph);
     FERRY_TRY(ferry_i_read_as(ctx, path, opts, FERRY_DATA_GRAPH, &data));
-    FERRY_TRY(add_known(ctx, model, data->nodes, domain));
+    if (!alone) FERRY_TRY(add_known(ctx, model, data->nodes, domain));
     st = ferry_domain_add_data(ctx, domain, graph, data);
     if (st == FERRY_EDATA) st = ferry_i_prefix(ctx, st, "%s", path);
 done:
