@@ -34,6 +34,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "learn/cca.h"
 #include "learn/common_space.h"
 #include "learn/pca.h"
 #include "model/seam.h"
@@ -226,30 +227,6 @@ static small cross_of(scope *s, const hemap_options *o, const problem *p, const 
 
 /* ---- the space ---- */
 
-/* K_T and K_S are diagonal (lt, ls), so their inverse roots are numbers: one SVD of m x n. */
-static void solve_cca(scope *s, const double *lt, const double *ls, const double *r,
-                      small c, int64_t k, double *corr, small wt, small ws)
-{
-    ferry_ctx *ctx = scope_ctx(s);
-    const int64_t m = c.rows, n = c.cols, q = m < n ? m : n, mark = scope_mark(s);
-    const small u = small_new(s, m, q), v = small_new(s, n, q);
-    double *value = NEW(s, double, q);
-    ferry_small a = small_ref(c), fu = small_ref(u), fv = small_ref(v);
-
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < m; i++)
-            AT(c, i, j) /= sqrt((lt[i] + r[0]) * (ls[j] + r[1]));
-    scope_check(s, ferry_e(ctx)->svd(ctx, &a, &fu, value, &fv));
-    for (int64_t j = 0; j < k; j++) {
-        corr[j] = value[j];
-        for (int64_t i = 0; i < m; i++)
-            AT(wt, i, j) = AT(u, i, j) / sqrt(lt[i] + r[0]);
-        for (int64_t i = 0; i < n; i++)
-            AT(ws, i, j) = AT(v, i, j) / sqrt(ls[i] + r[1]);
-    }
-    scope_release(s, mark);
-}
-
 /* The k largest eigenvalues of 1/2 [(4+b^2) K_T, 4b C; 4b C', (4+b^2) K_S] and the halves of their vectors. */
 static void solve_eig(scope *s, small kt, small ks, small c, double beta, int64_t k,
                       double *value, small wt, small ws)
@@ -351,7 +328,7 @@ static embedding embed(scope *s, const hemap_options *o, const problem *p, const
     e.strength = NEW(s, double, most_k);
     if (o->solver == CCA) {
         const double r[] = {o->ridge * to->average, o->ridge * from->average};
-        solve_cca(s, to->l, from->l, r, c, most_k, e.strength, wt, ws);
+        cca_solve(s, to->l, from->l, r, c, most_k, e.strength, wt, ws);
     } else { /* both sets to largest eigenvalue 1, and C with them */
         for (int64_t i = 0; i < m * n; i++)
             c.at[i] /= sqrt(to->l[0] * from->l[0]);

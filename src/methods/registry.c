@@ -21,6 +21,7 @@ static const ferry_method *const unmoved[] = {FERRY_METHODS(ADDRESS)};
     X(aligned_trees)                                                                       \
     X(bias)                                                                                \
     X(cbt)                                                                                 \
+    X(cca)                                                                                 \
     X(cdspp)                                                                               \
     X(clusters)                                                                            \
     X(coca)                                                                                \
@@ -38,6 +39,7 @@ static const ferry_method *const unmoved[] = {FERRY_METHODS(ADDRESS)};
     X(hop)                                                                                 \
     X(htlic)                                                                               \
     X(ica)                                                                                 \
+    X(kcca)                                                                                \
     X(kernel_bridge)                                                                       \
     X(kmeans_hop)                                                                          \
     X(label_prior)                                                                         \

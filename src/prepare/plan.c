@@ -370,7 +370,7 @@ ferry_plan plan_make(scope *s, ferry_split *split, const ferry_wants *w)
         scope_fail(s, FERRY_ENEEDS, "%s: %lld features are too many", w->method,
                    (long long)plan.of->cols);
     if (w->shared) shared_columns(s, w, &plan);
-    if (w->layout == FERRY_PATH) need_path(s, w, &plan);
+    if (w->layout == FERRY_PATH && w->taught) need_path(s, w, &plan); /* else by pairs */
     return plan;
 }
 

@@ -77,8 +77,8 @@ static ferry_wants wants_of(scope *s, const ferry_task *task, const method *m,
                       .missing = w->missing,
                       .positive = (ferry_positive)w->sign,
                       .shared = w->shared,
-                      .taught =
-                          (w->as != STREAM || (w->domains & WANT_SOURCES)) && !w->pairs,
+                      .taught = (w->as != STREAM || (w->domains & WANT_SOURCES)) &&
+                                !(w->pairs && (w->as != CHAIN || task_pairs(task))),
                       .every = w->every || w->graphs,
                       .labelled = w->labelled || w->as == STREAM,
                       .full = true,
