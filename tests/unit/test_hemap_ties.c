@@ -84,7 +84,7 @@ static void check_cca(scope *s, void *arg)
     (void)arg;
     AT(c, 0, 0) = l[0]; /* S = T */
     AT(c, 1, 1) = l[1];
-    solve_cca(s, l, l, r, c, 2, corr, wt, ws);
+    cca_solve(s, l, l, r, c, 2, corr, wt, ws);
     for (int j = 0; j < 2; j++) {
         assert_close(corr[j], l[j] / (l[j] + 0.5), 1e-12);
         assert_close(fabs(AT(wt, j, j)), 1 / sqrt(l[j] + 0.5), 1e-12);
