@@ -22,12 +22,15 @@ static const ferry_method *const unmoved[] = {FERRY_METHODS(ADDRESS)};
     X(bias)                                                                                \
     X(cbt)                                                                                 \
     X(cca)                                                                                 \
+    X(cdls)                                                                                \
     X(cdspp)                                                                               \
     X(clusters)                                                                            \
     X(coca)                                                                                \
     X(coca_paper)                                                                          \
+    X(coot)                                                                                \
     X(correct_smooth)                                                                      \
     X(cotransfer)                                                                          \
+    X(fgw)                                                                                 \
     X(gbc)                                                                                 \
     X(gbc_paper)                                                                           \
     X(gbdt_average)                                                                        \
@@ -53,6 +56,7 @@ static const ferry_method *const unmoved[] = {FERRY_METHODS(ADDRESS)};
     X(mindtl_paper)                                                                        \
     X(mmltl)                                                                               \
     X(mmltl_paper)                                                                         \
+    X(mmdt)                                                                                \
     X(mpa)                                                                                 \
     X(omtlmc)                                                                              \
     X(online_kernel)                                                                       \
