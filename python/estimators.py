@@ -6,10 +6,10 @@ from ferryml import _abi
 from ferryml._lib import lib, listed, new_text, text
 
 # Names as the papers write them; others are the method's words in capitals.
-NAMES = {"cbt": "CBT", "cdspp": "CDSPP", "coca": "CoCA", "cotransfer": "CoTransfer", "gbc": "GBC", "gbdt": "GBDT",
+NAMES = {"cbt": "CBT", "cca": "CCA", "cdls": "CDLS", "cdspp": "CDSPP", "coca": "CoCA", "coot": "COOT", "cotransfer": "CoTransfer", "fgw": "FGW", "gbc": "GBC", "gbdt": "GBDT",
          "gbdt-average": "GBDTAverage", "hemap": "HeMap", "hetomtl": "HetOMTL", "htlic": "HTLIC", "ica": "ICA",
-         "kmeans-hop": "KMeansHop", "knn": "KNN", "latentmap": "LatentMap", "lift": "LIFT", "logreg": "LogReg", "mf": "MF",
-         "mindtl": "MINDTL", "mmltl": "MMLTL", "mpa": "MPA", "omtlmc": "OMTLMC", "pca-joined": "PCAJoined",
+         "kcca": "KCCA", "kmeans-hop": "KMeansHop", "knn": "KNN", "latentmap": "LatentMap", "lift": "LIFT", "logreg": "LogReg", "mf": "MF",
+         "mindtl": "MINDTL", "mmdt": "MMDT", "mmltl": "MMLTL", "mpa": "MPA", "omtlmc": "OMTLMC", "pca-joined": "PCAJoined",
          "ranksvm": "RankSVM", "semi-gbdt": "SemiGBDT", "semi-svm": "SemiSVM", "sgc": "SGC", "smltl": "SMLTL", "svm": "SVM",
          "online-logreg": "OnlineLogReg", "talmud": "TALMUD", "ttl": "TTL"}
 LEFT_OUT = {"command", "predictions"}  # what others answer: compare() uses it for their estimators
@@ -17,8 +17,8 @@ LEFT_OUT = {"command", "predictions"}  # what others answer: compare() uses it f
 ALONE = {"classify": "logreg", "regress": "ridge", "multilabel": "ranksvm", "rate": "mf", "embed": "pca-joined"}
 OF_STREAMS = "mpa"
 # Scores are probabilities (tests/test_estimators.py checks that they add up).
-PROBABILITIES = {"extra-trees", "gbc", "gbc-paper", "gbdt", "gbdt-average", "gibbs", "hemap", "hemap-paper", "hop", "htlic", "ica",
-                 "kernel-bridge", "knn", "label-propagation", "latentmap", "logreg", "majority", "place", "semi-gbdt", "sgc",
+PROBABILITIES = {"cca", "coot", "extra-trees", "fgw", "gbc", "gbc-paper", "gbdt", "gbdt-average", "gibbs", "hemap", "hemap-paper", "hop", "htlic", "ica",
+                 "kcca", "kernel-bridge", "knn", "label-propagation", "latentmap", "logreg", "majority", "place", "semi-gbdt", "sgc",
                  "triplex", "ttl", "ttl-paper"}
 CONSTANT = {"majority", "label-prior", "mean", "kmeans-hop"}  # do not look at the features, or at no label: poor scores
 BITS = {"classify": _abi.FERRY_CLASSIFY, "regress": _abi.FERRY_REGRESS, "multilabel": _abi.FERRY_MULTILABEL,

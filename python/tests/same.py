@@ -161,14 +161,14 @@ def _world_of(kind):
     if name in ("HTLIC", "Triplex", "TTLPaper"):
         return "counts"
     name = name.replace("Paper", "")
-    if name in ("TTL", "Hop", "KernelBridge", "KMeansHop", "LatentMap", "CoTransfer"):
+    if name in ("CCA", "KCCA", "TTL", "Hop", "KernelBridge", "KMeansHop", "LatentMap", "CoTransfer"):
         return "bridge"
     if name in ("GBC", "GBCRegressor", "GBDTAverage", "GBDTAverageRegressor", "Gibbs", "ICA", "LabelPropagation", "LabelPropagationRegressor",
                 "CorrectSmooth", "SGC", "CoCA"):
         return "graph"
     if name == "Place":
         return "unseen"
-    if name.startswith(("CDSPP", "HeMap")):
+    if name.startswith(("CDSPP", "HeMap")) or name in ("CDLS", "COOT", "FGW", "MMDT"):
         return "own"
     return "table"
 

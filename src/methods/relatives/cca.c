@@ -443,7 +443,7 @@ static void cca_fits(scope *s, const problem *shape, const void *options)
     .wants = {.as = CHAIN,                                                                 \
               .domains = WANT_SOURCES | WANT_BRIDGES | WANT_TARGET,                        \
               .pairs = true},                                                              \
-    .asked = true, /* hemap and kernel-bridge do better with the same pairs */             \
+    .asked = true, /* a comparison: hemap knows when not to */                             \
         .whole = true, .fits = cca_fits, .scores = cca_scores
 
 const method method_cca = {

@@ -312,7 +312,7 @@ static void weight_step(scope *s, cdls *f)
             scope_drop(s, old);
         }
         t = up > 0 ? 1 : next;
-        if (moved < 1e-10) break;
+        if (moved < 1e-7) break;
     }
     for (int p = 0; p < 2; p++)
         memcpy(r[p]->w, last[p], (size_t)r[p]->n * sizeof(double));
