@@ -134,6 +134,38 @@ static void test_no_labels(void **state)
     ferry_task_free(task);
 }
 
+/* Columns that are the same in all rows change nothing: no feature is brought to them. */
+static void test_constant_columns(void **state)
+{
+    enum { N = 20 };
+    ferry_ctx *ctx = *state;
+    double objective[2];
+
+    for (int more = 0; more < 2; more++) {
+        const int cols = 2 + 2 * more;
+        ferry_opts *opts = settings_of(ctx, "scale=none");
+        ferry_fit_info info = {.size = sizeof info};
+        ferry_model *m = NULL;
+        double s[N * 4], t[N * 4];
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < cols; j++) {
+                s[i * cols + j] = j < 2 ? sin(3 * i + 2 * j) + i % 2 : 7;
+                t[i * cols + j] = j < 2 ? cos(5 * i + j) - i % 2 : 0;
+            }
+        ferry_domain *from = small_domain(ctx, "s", FERRY_SOURCE, N, cols, s),
+                     *to = small_domain(ctx, "t", FERRY_TARGET, N, cols, t);
+        small_classes(ctx, from, "abababababababababab");
+        small_classes(ctx, to, "abab????????????????");
+        ferry_task *task = small_task(ctx, FERRY_CLASSIFY, from, to);
+        assert_ok(ctx, ferry_fit(ctx, task, "coot", opts, &m, &info));
+        objective[more] = info.objective;
+        ferry_model_free(m);
+        ferry_opts_free(opts);
+        ferry_task_free(task);
+    }
+    assert_close(objective[1], objective[0], 1e-12);
+}
+
 static void test_orders_and_files(void **state)
 {
     for (int k = 0; k < 2; k++)
@@ -161,6 +193,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_golden, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_labels, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_no_labels, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_constant_columns, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_orders_and_files, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_memory, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_manners, ctx_setup, ctx_teardown),

@@ -140,6 +140,27 @@ static double solve(scope *s, const coot_options *o, coot *c)
     return now;
 }
 
+/* Without the columns that are the same in all rows: they say nothing, and would get their share of the masses. */
+static block varying(scope *s, const domain *d, int64_t n, const int64_t *rows)
+{
+    const block all = transport_values(s, &d->view[0], n, rows);
+    int64_t *column = NEW(s, int64_t, all.k), k = 0;
+
+    for (int64_t j = 0; j < all.k; j++)
+        for (int64_t i = 1; i < n; i++)
+            if (fabs(ROW(all, i)[j] - ROW(all, 0)[j]) > 1e-12) {
+                column[k++] = j;
+                break;
+            }
+    if (k == 0)
+        scope_fail(s, FERRY_ENEEDS, "coot: the rows of '%s' do not differ", d->name);
+    const block x = block_new(s, HERE(n), n, k);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < k; j++)
+            ROW(x, i)[j] = ROW(all, i)[column[j]];
+    return x;
+}
+
 static void coot_fit(scope *s, scope *keep, const problem *p, const void *options,
                      void *state)
 {
@@ -149,8 +170,7 @@ static void coot_fit(scope *s, scope *keep, const problem *p, const void *option
                   *rt = transport_rows(s, to, true, MOST, &m);
     int32_t *cls = NEW(s, int32_t, n);
     uint8_t *other = NEW(s, uint8_t, n * m);
-    coot c = {.x = transport_values(s, &from->view[0], n, rs),
-              .y = transport_values(s, &to->view[0], m, rt)};
+    coot c = {.x = varying(s, from, n, rs), .y = varying(s, to, m, rt)};
     const cell *plan = NULL;
 
     for (int64_t i = 0; i < n; i++) {
