@@ -4,16 +4,17 @@ from __future__ import annotations
 from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream
 
 __all__ = [
-    "AdditiveGrid", "AlignedTrees", "Bias", "CBT", "CDSPP", "CDSPPTransformer", "Chains", "Clusters", "CoCA",
-    "CoCAPaper", "CorrectSmooth", "CoTransfer", "ExtraTrees", "GBC", "GBCRegressor", "GBCPaper",
-    "GBCPaperRegressor", "GBDT", "GBDTRegressor", "GBDTAverage", "GBDTAverageRegressor", "Gibbs", "HeMap",
-    "HeMapRegressor", "HeMapTransformer", "HeMapPaper", "HeMapPaperRegressor", "HeMapPaperTransformer", "HetOMTL",
-    "HetOMTLPaper", "Hop", "HTLIC", "ICA", "KernelBridge", "KMeansHop", "KNN", "KNNRegressor", "LabelPrior",
-    "LabelPropagation", "LabelPropagationRegressor", "LatentMap", "LIFT", "LogReg", "Majority", "Mean", "MF",
-    "MfAls", "MINDTL", "MINDTLPaper", "MMLTL", "MMLTLPaper", "MPA", "OMTLMC", "PCAJoined", "Place",
-    "RandomCodebook", "RandomCodebookPaper", "RankSVM", "RatingMean", "Residual", "ResidualRegressor", "Ridge",
-    "RidgeRegressor", "SemiGBDT", "SemiSVM", "SGC", "ShuffledCodebook", "ShuffledCodebookPaper", "SMLTL", "Stack",
-    "SVM", "SVMRegressor", "TALMUD", "Triplex", "TTL", "TTLPaper",
+    "AdditiveGrid", "AlignedTrees", "Bias", "CBT", "CCA", "CDLS", "CDSPP", "CDSPPTransformer", "Chains",
+    "Clusters", "CoCA", "CoCAPaper", "COOT", "CorrectSmooth", "CoTransfer", "ExtraTrees", "FGW", "GBC",
+    "GBCRegressor", "GBCPaper", "GBCPaperRegressor", "GBDT", "GBDTRegressor", "GBDTAverage",
+    "GBDTAverageRegressor", "Gibbs", "HeMap", "HeMapRegressor", "HeMapTransformer", "HeMapPaper",
+    "HeMapPaperRegressor", "HeMapPaperTransformer", "HetOMTL", "HetOMTLPaper", "Hop", "HTLIC", "ICA", "KCCA",
+    "KernelBridge", "KMeansHop", "KNN", "KNNRegressor", "LabelPrior", "LabelPropagation",
+    "LabelPropagationRegressor", "LatentMap", "LIFT", "LogReg", "Majority", "Mean", "MF", "MfAls", "MINDTL",
+    "MINDTLPaper", "MMDT", "MMLTL", "MMLTLPaper", "MPA", "OMTLMC", "PCAJoined", "Place", "RandomCodebook",
+    "RandomCodebookPaper", "RankSVM", "RatingMean", "Residual", "ResidualRegressor", "Ridge", "RidgeRegressor",
+    "SemiGBDT", "SemiSVM", "SGC", "ShuffledCodebook", "ShuffledCodebookPaper", "SMLTL", "Stack", "SVM",
+    "SVMRegressor", "TALMUD", "Triplex", "TTL", "TTLPaper",
 ]
 
 
@@ -249,6 +250,157 @@ class CBT(FerryRater):
         self.order = order
         self.starts = starts
         self.iters = iters
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class CCA(_Proba, FerryClassifier):
+    """A common space from pairs by canonical correlations, and a learner in it.
+
+    Needs source labels, a view of the target.
+
+    Parameters
+    ----------
+    k : int, default 30
+        Dimensions of the space, at most. Values: 1 .. 1e+06.
+    ridge : float, default 0.1
+        Added to the covariances, times their mean eigenvalue. Values: 1e-12 .. 1e+06.
+    learner : str, default 'logreg'
+        Learner in the space. Values: knn | logreg | ridge | svm.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    C : float, default 3.0
+        Logreg, svm: cost of errors. Values: 1e-09 .. 1e+09.
+    lambda_ : float, default 1.0
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    rows : str, default 'both'
+        Labelled rows that it learns from. Values: both | source.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Hotelling, Relations between Two Sets of Variates, Biometrika 1936.
+    """
+
+    _method = 'cca'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('k', 'k', 30),
+        ('ridge', 'ridge', 0.1),
+        ('learner', 'learner', 'logreg'),
+        ('neighbours', 'neighbours', 10),
+        ('C', 'C', 3.0),
+        ('lambda_', 'lambda', 1.0),
+        ('rows', 'rows', 'both'),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
+    )
+
+    def __init__(self, *,
+                 k: int = 30, ridge: float = 0.1, learner: str = 'logreg', neighbours: int = 10, C: float = 3.0,
+                 lambda_: float = 1.0, rows: str = 'both', scale: str = 'auto', leaks: str = 'drop',
+                 bridge_labels: str = 'use', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.k = k
+        self.ridge = ridge
+        self.learner = learner
+        self.neighbours = neighbours
+        self.C = C
+        self.lambda_ = lambda_
+        self.rows = rows
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class CDLS(FerryClassifier):
+    """The source's rows carried into the target's axes, and weighed there.
+
+    Needs source labels, some target labels that may be seen, one view of every domain.
+
+    Parameters
+    ----------
+    dims : int, default 100
+        Principal axes of the target, at most. Values: 1 .. 1e+06.
+    iterations : int, default 10
+        Of map, weights and classes; 0: the first map alone. Values: 0 .. 1e+06.
+    delta : float, default 0.5
+        Mean weight of a row. Values: 0.001 .. 1.
+    lambda_ : float, default 0.5
+        Weight of |A|^2. Values: 1e-09 .. 1e+09.
+    C : float, default 1.0
+        Cost of errors of the support vector machine. Values: 1e-09 .. 1e+09.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Tsai, Yeh, Wang, Learning Cross-Domain Landmarks for Heterogeneous Domain Adaptation, CVPR 2016.
+    """
+
+    _method = 'cdls'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('dims', 'dims', 100),
+        ('iterations', 'iterations', 10),
+        ('delta', 'delta', 0.5),
+        ('lambda_', 'lambda', 0.5),
+        ('C', 'C', 1.0),
+        ('scale', 'scale', 'auto'),
+    )
+
+    def __init__(self, *,
+                 dims: int = 100, iterations: int = 10, delta: float = 0.5, lambda_: float = 0.5, C: float = 1.0,
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.dims = dims
+        self.iterations = iterations
+        self.delta = delta
+        self.lambda_ = lambda_
+        self.C = C
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -691,6 +843,65 @@ class CoCAPaper(FerryTransformer):
         self.verbose = verbose
 
 
+class COOT(_Proba, FerryClassifier):
+    """Optimal transport of a source's rows and features at once.
+
+    Needs source labels, one view of every domain.
+
+    Parameters
+    ----------
+    labels : float, default 1.0
+        Cost of a target row whose visible class is another, times the mean cost. Values: 0 .. 1e+09.
+    iterations : int, default 100
+        Of both plans, at most. Values: 1 .. 1e+06.
+    tol : float, default 1e-09
+        Stop where the objective falls by less, times itself. Values: 0 .. 1.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Redko, Vayer, Flamary, Courty, CO-Optimal Transport, NeurIPS 2020.
+    """
+
+    _method = 'coot'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('labels', 'labels', 1.0),
+        ('iterations', 'iterations', 100),
+        ('tol', 'tol', 1e-09),
+        ('scale', 'scale', 'auto'),
+    )
+
+    def __init__(self, *,
+                 labels: float = 1.0, iterations: int = 100, tol: float = 1e-09, scale: str = 'auto',
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.labels = labels
+        self.iterations = iterations
+        self.tol = tol
+        self.scale = scale
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
 class CorrectSmooth(FerryClassifier):
     """Logistic regression, whose errors and answers spread over the target's graphs.
 
@@ -888,6 +1099,66 @@ class ExtraTrees(_Proba, FerryClassifier):
         self.features = features
         self.min_leaf = min_leaf
         self.train = train
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class FGW(_Proba, FerryClassifier):
+    """Transport that keeps distances among rows, and visible classes.
+
+    Needs source labels, one view of every domain.
+
+    Parameters
+    ----------
+    alpha : float, default 0.5
+        Weight of distances against visible classes. Values: 0 .. 1.
+    iterations : int, default 200
+        Steps, at most. Values: 1 .. 1e+06.
+    tol : float, default 1e-09
+        Stop where the objective falls by less, times itself. Values: 0 .. 1.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Vayer, Chapel, Flamary, Tavenard, Courty, Optimal Transport for Structured Data with Application on Graphs, ICML
+    2019.
+    """
+
+    _method = 'fgw'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('alpha', 'alpha', 0.5),
+        ('iterations', 'iterations', 200),
+        ('tol', 'tol', 1e-09),
+        ('scale', 'scale', 'auto'),
+    )
+
+    def __init__(self, *,
+                 alpha: float = 0.5, iterations: int = 200, tol: float = 1e-09, scale: str = 'auto',
+                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.alpha = alpha
+        self.iterations = iterations
+        self.tol = tol
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
@@ -2703,6 +2974,95 @@ class ICA(_Proba, FerryClassifier):
         self.verbose = verbose
 
 
+class KCCA(_Proba, FerryClassifier):
+    """A common space from pairs by kernel canonical correlations, and a learner.
+
+    Needs source labels, a view of the target.
+
+    Parameters
+    ----------
+    k : int, default 30
+        Dimensions of the space, at most. Values: 1 .. 1e+06.
+    ridge : float, default 0.1
+        Added to the covariances, times their mean eigenvalue. Values: 1e-12 .. 1e+06.
+    learner : str, default 'logreg'
+        Learner in the space. Values: knn | logreg | ridge | svm.
+    neighbours : int, default 10
+        Knn: neighbours that vote. Values: 1 .. 1e+06.
+    C : float, default 3.0
+        Logreg, svm: cost of errors. Values: 1e-09 .. 1e+09.
+    lambda_ : float, default 1.0
+        Ridge: weight of |W|^2. Values: 1e-12 .. 1e+12.
+    rows : str, default 'both'
+        Labelled rows that it learns from. Values: both | source.
+    width : float, default 1.0
+        Of the kernel, times the median squared distance of the pairs. Values: 1e-06 .. 1e+06.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    leaks : str, default 'drop'
+        Bridges of several views: instances that are also in the target. Values: drop | keep.
+    bridge_labels : str, default 'use'
+        Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Hardoon, Szedmak, Shawe-Taylor, Canonical Correlation Analysis: An Overview with Application to Learning Methods,
+    Neural Computation 2004.
+    """
+
+    _method = 'kcca'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('k', 'k', 30),
+        ('ridge', 'ridge', 0.1),
+        ('learner', 'learner', 'logreg'),
+        ('neighbours', 'neighbours', 10),
+        ('C', 'C', 3.0),
+        ('lambda_', 'lambda', 1.0),
+        ('rows', 'rows', 'both'),
+        ('width', 'width', 1.0),
+        ('scale', 'scale', 'auto'),
+        ('leaks', 'leaks', 'drop'),
+        ('bridge_labels', 'bridge_labels', 'use'),
+    )
+
+    def __init__(self, *,
+                 k: int = 30, ridge: float = 0.1, learner: str = 'logreg', neighbours: int = 10, C: float = 3.0,
+                 lambda_: float = 1.0, rows: str = 'both', width: float = 1.0, scale: str = 'auto',
+                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
+                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.k = k
+        self.ridge = ridge
+        self.learner = learner
+        self.neighbours = neighbours
+        self.C = C
+        self.lambda_ = lambda_
+        self.rows = rows
+        self.width = width
+        self.scale = scale
+        self.leaks = leaks
+        self.bridge_labels = bridge_labels
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
 class KernelBridge(_Proba, FerryClassifier):
     """Kernel regression over the bridge, joined with a learner for few labels.
 
@@ -3633,6 +3993,69 @@ class MINDTLPaper(FerryRater):
         self.iters = iters
         self.lambda_ = lambda_
         self.theta = theta
+        self.sources = sources
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class MMDT(FerryClassifier):
+    """The target's rows carried into the source's features, by their classes.
+
+    Needs source labels, some target labels that may be seen, one view of every domain.
+
+    Parameters
+    ----------
+    source_C : float, default 0.05
+        Cost of errors on rows of the source. Values: 1e-09 .. 1e+09.
+    target_C : float, default 1.0
+        Cost of errors on rows of the target. Values: 1e-09 .. 1e+09.
+    iterations : int, default 25
+        Of transform and classifiers, at most. Values: 1 .. 1e+06.
+    tol : float, default 1e-05
+        Stop where the objective falls by less, times itself. Values: 0 .. 1.
+    scale : str, default 'auto'
+        How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
+        standard | roots | common | l2.
+    sources : list | None, default None
+        What to learn from beside the target, where fit() is not given it.
+    unlabelled : object, default None
+        A value of y that means: not known, beside NaN and None.
+    random_state : int | None, default None
+        Seed; None: 1, as the command.
+    n_jobs : int | None, default None
+        Threads; None: OMP_NUM_THREADS or all cores.
+    verbose : bool, default False
+        Show a progress bar, if tqdm is there.
+
+    References
+    ----------
+    Hoffman, Rodner, Donahue, Saenko, Darrell, Efficient Learning of Domain-invariant Image Representations, ICLR 2013.
+    """
+
+    _method = 'mmdt'
+    _goals = ('classify',)
+    _multilabel = False
+    _fallback = {'classify': 'logreg'}
+    _options = (
+        ('source_C', 'source_C', 0.05),
+        ('target_C', 'target_C', 1.0),
+        ('iterations', 'iterations', 25),
+        ('tol', 'tol', 1e-05),
+        ('scale', 'scale', 'auto'),
+    )
+
+    def __init__(self, *,
+                 source_C: float = 0.05, target_C: float = 1.0, iterations: int = 25, tol: float = 1e-05,
+                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
+                 verbose: bool = False) -> None:
+        self.source_C = source_C
+        self.target_C = target_C
+        self.iterations = iterations
+        self.tol = tol
+        self.scale = scale
         self.sources = sources
         self.unlabelled = unlabelled
         self.random_state = random_state
