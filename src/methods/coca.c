@@ -59,7 +59,9 @@ static const ferry_opt coca_opts[] = {
     FERRY_OPT_ONE_OF(coca_options, graph_weights, "auto|equal|lift", "auto",
                      "lift: by how much more often edges join one class; auto: lift where "
                      "labels are seen"),
-    FERRY_OPT(coca_options, REAL, graph_term, 1, 0, 1e9, "factor of the graphs' term"),
+    FERRY_OPT(coca_options, REAL, graph_term, -1, -1, 1e9,
+              "factor of the graphs' term; below 0: 1 where weights are learned or "
+              "graph_weights is given, else 0, which is joined PCA"),
     FERRY_OPT_PATH(coca_options, pairs,
                    "file of links: id, id, 1 (same class) or -1; else from labels"),
     FERRY_OPT(coca_options, INT, links, 400, 2, 5000, "instances to take links from"),
@@ -167,7 +169,8 @@ static void fit_graphs(scope *s, work *z)
     z->scaled = NEW(s, double, t->n_graphs);
     for (int g = 0; g < t->n_graphs; g++) {
         name[g] = t->graph[g].name;
-        z->scaled[g] = z->wt[g] * (t->n_views > 0 ? z->o->graph_term : 1);
+        z->scaled[g] =
+            z->wt[g] * (t->n_views > 0 && z->o->graph_term >= 0 ? z->o->graph_term : 1);
     }
     z->graph = merge_graphs(s, t->n_graphs, t->graph, z->scaled, true);
     report_named(s, "graph_weights", t->n_graphs, name, z->wt);
@@ -175,17 +178,33 @@ static void fit_graphs(scope *s, work *z)
 
 /* ---- from H to the embedding: steps 26 to 29 ---- */
 
+/* How large the d largest eigenvalues may sum to: W's are at most the sum of the graphs' weights. */
+static double most_of(const consensus *c)
+{
+    double graphs = 0, all = 0;
+
+    for (int64_t g = 0; g < c->q; g++)
+        graphs += fabs(c->wt[g]);
+    for (int64_t j = 0; j < c->p; j++)
+        all += (c->a[j] + graphs) * c->f[j] * c->f[j] * c->x[j].norm2;
+    return all;
+}
+
 /* The fewest dimensions, LEAST_D at least, with 90 % of what the views bring to H's trace: sum_j a_j f_j^2 |X_j|_F^2. In
  * joined PCA that is their variance; otherwise some of H's eigenvalues are negative, and the positive ones sum to more
- * than the trace. Only positive ones are taken, or one where there are none. */
-static int64_t enough(const work *z, const consensus *c, const double *values)
+ * than the trace. Only positive ones are taken, or one where there are none. In joined PCA of words, where MOST_D hold
+ * less than half of what there may be, more than LEAST_D bring more noise than groups. */
+static int64_t enough(const work *z, const consensus *c, bool joined, const double *values)
 {
-    double all = 0, part = 0;
-    int64_t d = 0;
+    double all = 0, part = 0, some = 0;
+    int64_t d = 0, most = z->positive;
 
     for (int64_t j = 0; j < c->p; j++)
         all += c->a[j] * c->f[j] * c->f[j] * c->x[j].norm2;
-    while (d < z->positive && (d < LEAST_D || part < 0.9 * all))
+    for (int64_t i = 0; i < z->positive; i++)
+        some += values[i];
+    if (joined && some < 0.5 * most_of(c) && most > LEAST_D) most = LEAST_D;
+    while (d < most && (d < LEAST_D || part < 0.9 * all))
         part += values[d++];
     return d > 0 ? d : 1;
 }
@@ -222,17 +241,22 @@ static embedding fit_once(scope *s, scope *keep, work *z, const links *l, block 
         f[j] = sqrt((double)p * w[j]);
         a[j] = 1 / (double)p;
     }
-    const consensus c = {.name = "coca",
-                         .p = p,
-                         .x = z->x,
-                         .f = f,
-                         .a = a,
-                         .b = alpha,
-                         .w = z->graph,
-                         .q = z->t->n_graphs,
-                         .g = z->t->graph,
-                         .wt = z->scaled,
-                         .sym = true};
+    consensus c = {.name = "coca",
+                   .p = p,
+                   .x = z->x,
+                   .f = f,
+                   .a = a,
+                   .b = alpha,
+                   .w = z->graph,
+                   .q = z->t->n_graphs,
+                   .g = z->t->graph,
+                   .wt = z->scaled,
+                   .sym = true};
+    if (!l && o->graph_term < 0 && o->graph_weights == AUTO) {
+        c.w = (matrix){0}; /* nothing has shown that the graphs say the same as the views */
+        c.q = 0;
+    }
+    report_real(s, "graph_term", c.q == 0 ? 0 : o->graph_term < 0 ? 1 : o->graph_term);
     const int64_t size = consensus_size(&c), most = size < MOST_D ? size : MOST_D;
     int64_t d = o->d < 0 ? most : o->d, products = 0;
     if (!anything_differs(&c))
@@ -245,7 +269,7 @@ static embedding fit_once(scope *s, scope *keep, work *z, const links *l, block 
     double *values = NEW(s, double, d);
     block u = consensus_solve(s, &c, d, values, &products);
     z->positive = positive_values(d, values);
-    if (o->d < 0) u = first_columns(s, u, enough(z, &c, values));
+    if (o->d < 0) u = first_columns(s, u, enough(z, &c, !l && o->alpha < 0, values));
     report_real(s, "products", (double)products);
     const embed_solution from = {
         .p = p, .x = z->x, .f = f, .values = values, .u = u, .share = 1 / (double)p};

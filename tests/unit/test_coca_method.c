@@ -209,6 +209,35 @@ static void test_learned_weights(void **state)
     ferry_task_free(task);
 }
 
+/* A graph beside a view moves nothing that is not learned, unless somebody asks for it. */
+static void test_graph_of_no_proof(void **state)
+{
+    ferry_ctx *ctx = *state;
+    static const char *const said[] = {"d=2", "d=2 graph_term=1",
+                                       "d=2 graph_weights=equal"};
+    static const double want[] = {0, 1, 1};
+    ferry_task *task = task_of(ctx, "1r"), *plain = task_of(ctx, "1");
+    double first[4];
+
+    for (int i = 0; i < 4; i++) {
+        ferry_model *m = i < 3 ? fit_model(ctx, task, "coca", said[i])
+                               : fit_model(ctx, plain, "coca", "d=2");
+        json_t *root = diagnostics(m);
+        if (i < 3)
+            assert_close(json_number_value(json_object_get(root, "graph_term")), want[i],
+                         0);
+        first[i] =
+            json_number_value(json_array_get(json_object_get(root, "eigenvalues"), 0));
+        json_decref(root);
+        ferry_model_free(m);
+    }
+    assert_close(first[0], first[3], 1e-12);
+    assert_true(fabs(first[1] - first[3]) > 1e-3 * first[3]);
+    assert_close(first[1], first[2], 1e-12);
+    ferry_task_free(plain);
+    ferry_task_free(task);
+}
+
 /* The published weights of graphs: least squares of C on E = 1 where there is an edge and -1 where there is none. One
  * graph joins a with a and b with b, the other all: its residuals are those of the pairs between classes. */
 static void test_graph_programme(void **state)
@@ -915,6 +944,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_choice, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_few_rows, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_graph_programme, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_graph_of_no_proof, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_constant_columns, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_chosen_d, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_positive_only, ctx_setup, ctx_teardown),
