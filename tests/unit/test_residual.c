@@ -120,6 +120,34 @@ static void test_worth(void **state)
     assert_ok(*state, run_worth(*state, NULL));
 }
 
+/* Below FEW labels the blend must be ahead of target-only by more than chance: on all rows alike it is, by one row it
+ * is not, and behind it is not. */
+static void check_clear_lead(scope *s, void *arg)
+{
+    static const double blend[][6] = {
+        {.1, .1, .1, .1, .1, .1}, {-3, 1.2, 1.2, 1.2, 1.2, 1.2}, {2, 2, 2, 2, 2, 2}};
+    static const double alone[][6] = {
+        {1, 1.1, .9, 1, 1.1, .9}, {-6, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}};
+    const block y = block_new(s, HERE(6), 6, 1);
+
+    (void)arg;
+    for (int c = 0; c < 3; c++) {
+        block left[EXPERTS] = {0};
+        double w[EXPERTS] = {0};
+        left[T] = block_new(s, HERE(6), 6, 1);
+        left[R] = block_new(s, HERE(6), 6, 1);
+        memcpy(left[T].at, alone[c], sizeof alone[c]);
+        memcpy(left[R].at, blend[c], sizeof blend[c]);
+        w[R] = 1;
+        assert_int_equal(clearly_ahead(s, left, y, w), c == 0);
+    }
+}
+
+static void test_clear_lead(void **state)
+{
+    assert_ok(*state, scope_run(*state, check_clear_lead, NULL));
+}
+
 /* A source that shares no column is refused in one sentence. */
 static void check_nothing_shared(scope *s, void *arg)
 {
@@ -152,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CTX(test_gate),
         WITH_CTX(test_worth),
+        WITH_CTX(test_clear_lead),
         WITH_CTX(test_nothing_shared),
     };
     return cmocka_run_group_tests_name("residual", tests, NULL, NULL);
