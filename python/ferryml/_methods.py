@@ -684,8 +684,9 @@ class CoCA(FerryTransformer):
     graph_weights : str, default 'auto'
         Lift: by how much more often edges join one class; auto: lift where labels are seen. Values: auto | equal |
         lift.
-    graph_term : float, default 1.0
-        Factor of the graphs' term. Values: 0 .. 1e+09.
+    graph_term : float, default -1.0
+        Factor of the graphs' term; below 0: 1 where weights are learned or graph_weights is given, else 0, which
+        is joined PCA. Values: -1 .. 1e+09.
     pairs : str, default ''
         File of links: id, id, 1 (same class) or -1; else from labels. Values: file.
     links : int, default 400
@@ -722,7 +723,7 @@ class CoCA(FerryTransformer):
         ('balance', 'balance', 'auto'),
         ('weights', 'weights', 'auto'),
         ('graph_weights', 'graph_weights', 'auto'),
-        ('graph_term', 'graph_term', 1.0),
+        ('graph_term', 'graph_term', -1.0),
         ('pairs', 'pairs', ''),
         ('links', 'links', 400),
         ('smooth', 'smooth', 0),
@@ -732,7 +733,7 @@ class CoCA(FerryTransformer):
 
     def __init__(self, *,
                  d: int = -1, alpha: float = -1.0, balance: str = 'auto', weights: str = 'auto',
-                 graph_weights: str = 'auto', graph_term: float = 1.0, pairs: str = '', links: int = 400,
+                 graph_weights: str = 'auto', graph_term: float = -1.0, pairs: str = '', links: int = 400,
                  smooth: int = 0, missing: str = 'auto', scale: str = 'auto', sources: list | None = None,
                  unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
