@@ -174,11 +174,11 @@ static bool worth(ferry_ctx *ctx, double flops, double rate, double bytes)
     return there();
 }
 
-/* Copies of a matrix that is not on the card already. */
+/* Copies of a matrix that is not on the card already; one that lasts is thought to be used twenty times. */
 static double bytes_of(const ferry_matrix *x)
 {
     if (x->lasting && x->copied) return 0;
-    return (x->dense ? 8.0 : 12.0) * (double)x->nnz / (x->lasting ? 4 : 1);
+    return (x->dense ? 8.0 : 12.0) * (double)x->nnz / (x->lasting ? 20 : 1);
 }
 
 static double bytes_in(int64_t rows, int64_t k)
