@@ -45,7 +45,9 @@ static void test_whole(void **state)
                      ferry_i_engine_count());
     json_array_foreach(json_object_get(all, "engines"), i, engine)
     {
-        assert_true(json_is_true(json_object_get(engine, "works")));
+        if (ferry_i_engine_at((int64_t)i) !=
+            &ferry_i_engine_cuda) /* a card is not everywhere */
+            assert_true(json_is_true(json_object_get(engine, "works")));
         assert_string_equal(json_string_value(json_object_get(engine, "name")),
                             ferry_i_engine_at((int64_t)i)->name);
     }
