@@ -128,7 +128,8 @@ static void test_numbers(void **state)
         0.110886294903,  0.261963111742,  0.284102866091,  0.408587429115};
 
     for (int64_t e = 0; e < ferry_i_engine_count(); e++) {
-        assert_ok(ctx, ferry_i_ctx_set_engine(ctx, ferry_i_engine_at(e)->name));
+        if (ferry_i_ctx_set_engine(ctx, ferry_i_engine_at(e)->name) == FERRY_ENEEDS)
+            continue; /* cuda, where no card is */
         check_engine(ctx, 20, 3, tall);
         check_engine(ctx, 6, 9, wide);
     }
