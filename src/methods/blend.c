@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/scope.h"
 #include "methods/method.h"
 
 enum { MOST_MEMBERS = 64 };
 
 typedef struct state {
+    scope *keep;
     int64_t n;
     ferry_model **member;
     double *weight, *scale;
@@ -19,44 +21,59 @@ typedef struct state {
 
 static void free_state(void *of)
 {
-    state *s = of;
+    state *b = of;
 
-    if (!s) return;
-    for (int64_t j = 0; s->member && j < s->n; j++)
-        ferry_model_free(s->member[j]);
-    ferry_i_ids_free(s->graphs);
-    ferry_i_ids_free(s->known);
-    FERRY_FREE(s->member, s->weight, s->scale, s);
+    if (!b) return;
+    scope_close(b->keep);
+    ferry_i_free(b);
+}
+
+static void free_model(void *m)
+{
+    ferry_model_free(m);
+}
+
+static void free_ids(void *ids)
+{
+    ferry_i_ids_free(ids);
+}
+
+/* Room for the members, in a scope of the state's own. */
+static void begin(scope *s, state *b, int64_t n)
+{
+    if (!(b->keep = scope_open(scope_ctx(s)))) scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    scope_bind(b->keep, s);
+    b->member = NEW(b->keep, ferry_model *, n);
+    b->n = n;
+}
+
+static void take_member(state *b, int64_t j, ferry_model *m)
+{
+    b->member[j] = m;
+    scope_defer(b->keep, free_model, m);
 }
 
 /* *to gets those of `from`; either may be NULL. */
-static ferry_status join_ids(ferry_ctx *ctx, const ferry_ids *from, ferry_ids **to)
+static void join_ids(scope *keep, const ferry_ids *from, ferry_ids **to)
 {
-    ferry_status st = FERRY_OK;
-
-    if (!from) goto done;
-    if (!*to) *to = ferry_i_ids_new();
-    FERRY_HAVE(ctx, *to);
+    if (!from) return;
+    if (!*to) {
+        if (!(*to = ferry_i_ids_new())) scope_check(keep, ferry_i_nomem(scope_ctx(keep)));
+        scope_defer(keep, free_ids, *to);
+    }
     for (int64_t i = 0; i < ferry_i_ids_count(from); i++)
-        FERRY_HAVE(ctx, ferry_i_ids_add(*to, ferry_i_ids_at(from, i), NULL) >= 0);
-done:
-    return st;
+        if (ferry_i_ids_add(*to, ferry_i_ids_at(from, i), NULL) < 0)
+            scope_check(keep, ferry_i_nomem(scope_ctx(keep)));
 }
 
 /* What the members ask of new data. */
-static ferry_status join_graphs(ferry_ctx *ctx, state *s)
+static void join_graphs(state *b)
 {
-    ferry_status st = FERRY_OK;
-
-    for (int64_t j = 0; j < s->n; j++) {
-        const ferry_model *m = s->member[j];
-        if (m->method->graphs)
-            FERRY_TRY(join_ids(ctx, m->method->graphs(m->state), &s->graphs));
-        if (m->method->known)
-            FERRY_TRY(join_ids(ctx, m->method->known(m->state), &s->known));
+    for (int64_t j = 0; j < b->n; j++) {
+        const ferry_model *m = b->member[j];
+        if (m->method->graphs) join_ids(b->keep, m->method->graphs(m->state), &b->graphs);
+        if (m->method->known) join_ids(b->keep, m->method->known(m->state), &b->known);
     }
-done:
-    return st;
 }
 
 static const ferry_ids *graphs(const void *of)
@@ -69,79 +86,127 @@ static const ferry_ids *known(const void *of)
     return ((const state *)of)->known;
 }
 
+/* ---- answers ---- */
+
+typedef struct answering {
+    const state *b;
+    const ferry_domain *d;
+    ferry_prediction *p;
+} answering;
+
+static void free_prediction(void *p)
+{
+    ferry_prediction_free(p);
+}
+
+static void predict_body(scope *s, void *arg)
+{
+    const answering *a = arg;
+    const state *b = a->b;
+    ferry_blended *parts = NEW(s, ferry_blended, b->n);
+
+    for (int64_t j = 0; j < b->n; j++) {
+        ferry_prediction *own = NULL;
+        scope_check(s, ferry_predict(scope_ctx(s), b->member[j], a->d, &own));
+        scope_defer(s, free_prediction, own);
+        parts[j] = (ferry_blended){own, b->weight[j], b->scale[j]};
+    }
+    scope_check(s, ferry_i_blend(scope_ctx(s), b->n, parts, a->p));
+}
+
 static ferry_status predict(ferry_ctx *ctx, const void *of, const ferry_domain *d,
                             ferry_prediction *p)
 {
-    ferry_status st = FERRY_OK;
-    const state *s = of;
-    ferry_prediction **own = NULL;
-    ferry_blended *parts = NULL;
-
-    FERRY_NEW(ctx, own, s->n);
-    FERRY_NEW(ctx, parts, s->n);
-    for (int64_t j = 0; j < s->n; j++) {
-        FERRY_TRY(ferry_predict(ctx, s->member[j], d, &own[j]));
-        parts[j] = (ferry_blended){own[j], s->weight[j], s->scale[j]};
-    }
-    FERRY_TRY(ferry_i_blend(ctx, s->n, parts, p));
-done:
-    for (int64_t j = 0; own && j < s->n; j++)
-        ferry_prediction_free(own[j]);
-    FERRY_FREE(own, parts);
-    return st;
+    return scope_run(ctx, predict_body, &(answering){of, d, p});
 }
 
 /* ---- the file: a member is the bytes of its own file ---- */
 
-static void save_member(ferry_io *io, const ferry_model *m, const char *name)
-{
-    char *bytes = NULL;
-    int64_t n = 0;
+typedef struct filing {
+    ferry_io *io;
+    state *b;
+} filing;
 
-    io->st = ferry_model_to_memory(io->ctx, m, &bytes, &n);
-    if (io->st == FERRY_OK)
-        io->st = ferry_i_dict_put_bytes(io->ctx, io->to, name, n, (uint8_t *)bytes);
-    ferry_string_free(bytes);
+static const char *member_name(scope *s, int64_t j)
+{
+    return scope_text(s, "member.%lld", (long long)j);
 }
 
-static void load_member(ferry_io *io, ferry_model **m, const char *name)
+static void free_text(void *text)
+{
+    ferry_string_free(text);
+}
+
+static void save_body(scope *s, void *arg)
+{
+    const filing *f = arg;
+    const state *b = f->b;
+    ferry_ctx *ctx = scope_ctx(s);
+    ferry_dict *to = f->io->to;
+
+    scope_check(s, ferry_i_dict_put_ints(ctx, to, "members", 1, &b->n));
+    scope_check(s, ferry_i_dict_put_reals(ctx, to, "weights", b->n, 1, b->weight));
+    scope_check(s, ferry_i_dict_put_reals(ctx, to, "scales", b->n, 1, b->scale));
+    for (int64_t j = 0; j < b->n; j++) {
+        char *bytes = NULL;
+        int64_t n = 0;
+        scope_check(s, ferry_model_to_memory(ctx, b->member[j], &bytes, &n));
+        scope_defer(s, free_text, bytes);
+        scope_check(s, ferry_i_dict_put_bytes(ctx, to, member_name(s, j), n,
+                                              (const uint8_t *)bytes));
+    }
+}
+
+static double *load_reals(scope *s, scope *keep, const ferry_dict *from, const char *name,
+                          int64_t n)
+{
+    const double *x = NULL;
+    int64_t one = 1;
+
+    scope_check(s, ferry_i_dict_reals(scope_ctx(s), from, name, &n, &one, &x));
+    return COPY(keep, x, n);
+}
+
+static void load_member(scope *s, state *b, int64_t j, const ferry_dict *from)
 {
     const uint8_t *bytes = NULL;
+    ferry_model *m = NULL;
     int64_t n = -1;
 
-    io->st = ferry_i_dict_bytes(io->ctx, io->from, name, &n, &bytes);
-    if (io->st == FERRY_OK)
-        io->st = ferry_model_from_memory(io->ctx, (const char *)bytes, n, NULL, m);
-    FERRY_IO_NEED(io, strcmp((*m)->method->name, "blend") != 0, "a blend of blends");
+    if (!(b->weight[j] > 0 && b->scale[j] >= 0))
+        scope_fail(s, FERRY_EDATA, "member %lld of a blend weighs %g", (long long)j,
+                   b->weight[j]);
+    scope_check(s, ferry_i_dict_bytes(scope_ctx(s), from, member_name(s, j), &n, &bytes));
+    scope_check(s, ferry_model_from_memory(scope_ctx(s), (const char *)bytes, n, NULL, &m));
+    take_member(b, j, m);
+    if (strcmp(m->method->name, "blend") == 0)
+        scope_fail(s, FERRY_EDATA, "a blend of blends");
+    if (m->goal != b->member[0]->goal)
+        scope_fail(s, FERRY_EDATA, "the members of a blend have different goals");
+}
+
+static void load_body(scope *s, void *arg)
+{
+    const filing *f = arg;
+    state *b = f->b;
+    const ferry_dict *from = f->io->from;
+    const int64_t *members = NULL;
+    int64_t one = 1;
+
+    scope_check(s, ferry_i_dict_ints(scope_ctx(s), from, "members", &one, &members));
+    if (members[0] <= 0 || members[0] > MOST_MEMBERS)
+        scope_fail(s, FERRY_EDATA, "a blend of %lld models", (long long)members[0]);
+    begin(s, b, members[0]);
+    b->weight = load_reals(s, b->keep, from, "weights", b->n);
+    b->scale = load_reals(s, b->keep, from, "scales", b->n);
+    for (int64_t j = 0; j < b->n; j++)
+        load_member(s, b, j, from);
+    join_graphs(b);
 }
 
 static void file(ferry_io *io, void *of)
 {
-    state *s = of;
-
-    ferry_i_io_ints(io, "members", 1, &s->n);
-    FERRY_IO_NEED(io, s->n > 0 && s->n <= MOST_MEMBERS, "a blend of %lld models",
-                  (long long)s->n);
-    if (io->st != FERRY_OK) {
-        s->n = 0;
-        return;
-    }
-    ferry_i_io_reals(io, "weights", s->n, 1, &s->weight);
-    ferry_i_io_reals(io, "scales", s->n, 1, &s->scale);
-    if (ferry_i_io_loading(io)) FERRY_IO_NEW(io, s->member, s->n);
-    for (int64_t j = 0; j < s->n && io->st == FERRY_OK; j++) {
-        FERRY_IO_NEED(io, s->weight[j] > 0 && s->scale[j] >= 0,
-                      "member %lld of a blend weighs %g", (long long)j, s->weight[j]);
-        if (io->st != FERRY_OK) break;
-        if (io->to)
-            save_member(io, s->member[j], ferry_i_io_name(io, "member.%lld", (long long)j));
-        else
-            load_member(io, &s->member[j],
-                        ferry_i_io_name(io, "member.%lld", (long long)j));
-        FERRY_IO_NEED(io, s->member[j]->goal == s->member[0]->goal,
-                      "the members of a blend have different goals");
-    }
-    if (ferry_i_io_loading(io)) ferry_i_io_fail(io, join_graphs(io->ctx, s));
+    io->st = scope_run(io->ctx, io->to ? save_body : load_body, &(filing){io, of});
 }
 
 const ferry_method ferry_i_method_blend = {
@@ -159,51 +224,70 @@ const ferry_method ferry_i_method_blend = {
 /* ---- fitting ---- */
 
 /* How new data is read: as the first member was. */
-static ferry_status copy_schema(ferry_ctx *ctx, const ferry_model *from, ferry_model *to)
+static void copy_schema(scope *s, const ferry_model *from, ferry_model *to)
 {
-    ferry_status st = FERRY_OK;
-
     for (int64_t i = 0; i < from->n_views; i++) {
         const ferry_view *v = from->views[i];
-        FERRY_TRY(ferry_i_model_add_view(ctx, to, v->name, v->x->cols, v->features, v->read,
-                                         v->idf));
+        scope_check(s, ferry_i_model_add_view(scope_ctx(s), to, v->name, v->x->cols,
+                                              v->features, v->read, v->idf));
     }
-    if (!from->inputs) goto done;
+    if (!from->inputs) return;
     const int64_t n = 3 * from->views[0]->x->cols;
-    FERRY_NEW(ctx, to->inputs, n);
+    if (!(to->inputs = ferry_i_calloc(n, sizeof *to->inputs)))
+        scope_check(s, ferry_i_nomem(scope_ctx(s)));
     memcpy(to->inputs, from->inputs, (size_t)n * sizeof *to->inputs);
-done:
-    return st;
+}
+
+typedef struct fitting {
+    const ferry_task *task;
+    int64_t n;
+    const ferry_blend_part *parts;
+    state *b;       /* under way, ... */
+    ferry_model *m; /* ... as is this */
+    ferry_model **out;
+} fitting;
+
+static void free_under_way(void *arg)
+{
+    fitting *f = arg;
+
+    free_state(f->b);
+    ferry_model_free(f->m);
+}
+
+static void fit_body(scope *s, void *arg)
+{
+    fitting *f = arg;
+    ferry_ctx *ctx = scope_ctx(s);
+    const ferry_blend_part *parts = f->parts;
+
+    scope_defer(s, free_under_way, f);
+    state *b = f->b = ferry_i_calloc(1, sizeof *b);
+    if (!b) scope_check(s, ferry_i_nomem(ctx));
+    begin(s, b, f->n);
+    b->weight = NEW(b->keep, double, f->n);
+    b->scale = NEW(b->keep, double, f->n);
+    for (int64_t j = 0; j < f->n; j++) {
+        ferry_model *m = NULL;
+        b->weight[j] = parts[j].weight;
+        b->scale[j] = parts[j].scale;
+        scope_check(s, ferry_i_fit(ctx, f->task, parts[j].how, parts[j].opts, &m, NULL));
+        take_member(b, j, m);
+    }
+    const ferry_model *first = b->member[0];
+    join_graphs(b);
+    scope_check(s, ferry_i_model_new(ctx, &ferry_i_method_blend, NULL, first->goal,
+                                     first->names, &f->m));
+    copy_schema(s, first, f->m);
+    FERRY_MOVE(f->m->state, f->b);
+    FERRY_MOVE(*f->out, f->m);
 }
 
 ferry_status ferry_i_fit_blend(ferry_ctx *ctx, const ferry_task *task, int64_t n,
                                const ferry_blend_part *parts, ferry_model **out)
 {
-    ferry_status st = FERRY_OK;
-    ferry_model *m = NULL;
-    state *s = NULL;
-
     *out = NULL;
     if (n == 1) return ferry_i_fit(ctx, task, parts[0].how, parts[0].opts, out, NULL);
-    FERRY_NEW(ctx, s, 1);
-    FERRY_NEW(ctx, s->member, n);
-    s->n = n;
-    FERRY_NEW(ctx, s->weight, n);
-    FERRY_NEW(ctx, s->scale, n);
-    for (int64_t j = 0; j < n; j++) {
-        s->weight[j] = parts[j].weight;
-        s->scale[j] = parts[j].scale;
-        FERRY_TRY(ferry_i_fit(ctx, task, parts[j].how, parts[j].opts, &s->member[j], NULL));
-    }
-    const ferry_model *first = s->member[0];
-    FERRY_TRY(join_graphs(ctx, s));
-    FERRY_TRY(
-        ferry_i_model_new(ctx, &ferry_i_method_blend, NULL, first->goal, first->names, &m));
-    FERRY_TRY(copy_schema(ctx, first, m));
-    FERRY_MOVE(m->state, s);
-    FERRY_MOVE(*out, m);
-done:
-    free_state(s);
-    ferry_model_free(m);
-    return st;
+    return scope_run(ctx, fit_body,
+                     &(fitting){.task = task, .n = n, .parts = parts, .out = out});
 }
