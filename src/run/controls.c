@@ -23,8 +23,9 @@
 #include <string.h>
 
 #include "core/pool.h"
-#include "run/run.h"
 #include "methods/method.h"
+#include "prepare/shared.h"
+#include "run/run.h"
 
 enum { NONE, QUICK, FULL };
 enum { FIRST = 2, DRAWS = 19, FULL_DRAWS = 39, OTHERS = 5 };
@@ -251,6 +252,7 @@ static ferry_status run_world(ferry_ctx *ctx, void *arg, int64_t i)
     ctx->repeat = (uint64_t)w->repeat;
     FERRY_TRY(ferry_i_task_control(ctx, d->task, w->kind, w->draw, &changed));
     FERRY_TRY(ferry_i_task_split(ctx, changed, w->repeat, &split));
+    FERRY_TRY(ferry_i_task_share(ctx, split));
     for (int64_t k = 0; k < d->rs->n && !finish; k++) {
         ferry_trial *t = wanted(&d->rs->result[k], w);
         if (!t) continue;

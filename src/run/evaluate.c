@@ -17,6 +17,7 @@
 #include "core/pool.h"
 #include "linalg/blas.h"
 #include "methods/method.h"
+#include "prepare/shared.h"
 #include "run/run.h"
 
 /* A repeat under way: its split is made by the first of its cells and goes with the last. */
@@ -326,6 +327,7 @@ static ferry_status make_repeat(ferry_ctx *ctx, run *u, int64_t place)
     int64_t count = 0;
 
     if (!r->split) FERRY_TRY(ferry_i_task_split(ctx, u->task, place, &r->split));
+    FERRY_TRY(ferry_i_task_share(ctx, r->split));
     FERRY_TRY(ferry_i_score_new_mask(ctx, u->rs, &mask));
     FERRY_TRY(ferry_i_score_mask(ctx, u->rs, r->split, mask, &count));
     set_scored(u, place, &mask, count);
@@ -643,6 +645,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(begin(ctx, task, u, rs));
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_task_split_hands(ctx, task, 0, &rs->hands, &split));
+    FERRY_TRY(ferry_i_task_share(ctx, split));
     FERRY_TRY(ferry_i_task_teaches(ctx, split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
