@@ -84,6 +84,7 @@ typedef struct ferry_run_info {
     int64_t delay;         /**< goal stream: ... so many rows later */
     double least; /**< the least difference that matters, in units of the first metric */
     const ferry_truth *truth; /**< NULL when nothing is known, or the results were loaded */
+    const char *bridge; /**< bridge: auto of the task: what was chosen and why, or NULL */
 } ferry_run_info;
 
 /** One method of an evaluation. */

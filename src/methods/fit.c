@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "linalg/blas.h"
 #include "linalg/columns.h"
 #include "methods/frame.h"
@@ -385,6 +386,14 @@ static void run_method(scope *s, ferry_split *split, fitting *f)
         scope_check(s, m->method->fit(ctx, split->task, m->options, &m->state, &f->info));
     }
     report_bytes_sent(s, sent);
+    if (split->task->chosen) {
+        json_t *bridge = NULL;
+        const char *told = split->task->chosen;
+        scope_check(s,
+                    ferry_i_json_parse(ctx, told, (int64_t)strlen(told), 0, NULL, &bridge));
+        if (json_object_set_new(o->own, "bridge", bridge))
+            scope_check(s, ferry_i_nomem(ctx));
+    }
     if (!m->method->timed) f->info.seconds = ferry_i_clock() - begin;
     scope_check(s, ferry_i_model_set_diagnostics(ctx, m, o->own));
 }
@@ -473,6 +482,7 @@ static void ferry_fit_body(scope *s, void *arg)
         scope_check(s, ferry_i_task_use_seed(ctx, task));
         scope_check(s, ferry_task_visible(ctx, task, 0, &seen));
         scope_defer(s, free_task, seen);
+        scope_check(s, ferry_i_task_bridges(ctx, task, 0, seen));
         seen->passing = true;
         task = seen;
     }

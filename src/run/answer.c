@@ -278,7 +278,7 @@ static void one_repeat(scope *s, work *w, int64_t r)
 
     ctx->repeat = (uint64_t)r;
     scope_defer(s, free_split, w);
-    scope_check(s, ferry_i_task_split(ctx, w->task, r, &w->split));
+    scope_check(s, ferry_i_split_chosen(ctx, w->task, w->task, r, &w->split));
     scope_check(s, ferry_i_task_share(ctx, w->split));
     const choice c = answer_choose(s, w->rs, w->split, w->single);
     keep_validated(w, &c, r);

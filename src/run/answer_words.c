@@ -108,7 +108,10 @@ static void add_use(ferry_text *t, const ferry_task *task, const ferry_recommend
     }
     ferry_i_text_add(t, " (");
     any = add_role(t, task, FERRY_SOURCE, "source", "");
-    if (!add_role(t, task, FERRY_INTERMEDIATE, "bridge", any ? ", " : "") && !any)
+    const char *bridge = ferry_i_choice_name(task, 0);
+    if (bridge)
+        ferry_i_text_addf(t, "%sbridge %s, chosen by trial", any ? ", " : "", bridge);
+    else if (!add_role(t, task, FERRY_INTERMEDIATE, "bridge", any ? ", " : "") && !any)
         ferry_i_text_add(t, "transfer");
     ferry_i_text_add(t, ")");
 }

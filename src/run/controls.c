@@ -251,7 +251,7 @@ static ferry_status run_world(ferry_ctx *ctx, void *arg, int64_t i)
 
     ctx->repeat = (uint64_t)w->repeat;
     FERRY_TRY(ferry_i_task_control(ctx, d->task, w->kind, w->draw, &changed));
-    FERRY_TRY(ferry_i_task_split(ctx, changed, w->repeat, &split));
+    FERRY_TRY(ferry_i_split_chosen(ctx, changed, d->task, w->repeat, &split));
     FERRY_TRY(ferry_i_task_share(ctx, split));
     for (int64_t k = 0; k < d->rs->n && !finish; k++) {
         ferry_trial *t = wanted(&d->rs->result[k], w);

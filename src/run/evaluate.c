@@ -326,7 +326,7 @@ static ferry_status make_repeat(ferry_ctx *ctx, run *u, int64_t place)
     uint8_t *mask = NULL;
     int64_t count = 0;
 
-    if (!r->split) FERRY_TRY(ferry_i_task_split(ctx, u->task, place, &r->split));
+    if (!r->split) FERRY_TRY(ferry_i_split_chosen(ctx, u->task, u->task, place, &r->split));
     FERRY_TRY(ferry_i_task_share(ctx, r->split));
     FERRY_TRY(ferry_i_score_new_mask(ctx, u->rs, &mask));
     FERRY_TRY(ferry_i_score_mask(ctx, u->rs, r->split, mask, &count));
@@ -645,6 +645,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(begin(ctx, task, u, rs));
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_task_split_hands(ctx, task, 0, &rs->hands, &split));
+    FERRY_TRY(ferry_i_task_bridges(ctx, task, 0, split));
     FERRY_TRY(ferry_i_task_share(ctx, split));
     FERRY_TRY(ferry_i_task_teaches(ctx, split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
@@ -682,6 +683,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     else
         memcpy(ctx->message, message, sizeof message);
     FERRY_TRY(ferry_i_results_publish(ctx, rs));
+    rs->run.bridge = ferry_i_choices_words(task);
     if (rs->answer) FERRY_TRY(ferry_i_answer_words(ctx, task, rs, rs->answer));
     st = ended;
 done:
@@ -727,7 +729,7 @@ ferry_status ferry_i_evaluate_begin(ferry_ctx *ctx, const ferry_task *task,
     FERRY_HAVE(ctx, u.rs);
     FERRY_TRY(begin(ctx, task, &u, u.rs));
     ctx->repeat = 0;
-    FERRY_TRY(ferry_i_task_split(ctx, task, 0, split));
+    FERRY_TRY(ferry_i_split_chosen(ctx, task, task, 0, split));
     FERRY_TRY(choose_methods(ctx, &u, task, *split, NULL));
     FERRY_TRY(need_some(ctx, u.rs));
     FERRY_TRY(ferry_i_score_truth(ctx, task, u.rs));

@@ -62,7 +62,8 @@ void ferry_results_free(ferry_results *rs)
     ferry_i_labels_free(rs->truth);
     ferry_i_ratings_free(rs->ratings);
     FERRY_FREE((char *)rs->run.version, (char *)rs->run.task, (char *)rs->run.target,
-               (char *)rs->run.engine, (char *)rs->run.blas_core, (char *)rs->run.sentence);
+               (char *)rs->run.engine, (char *)rs->run.blas_core, (char *)rs->run.sentence,
+               (char *)rs->run.bridge);
     ferry_i_policy_runs_free(rs->policy);
     ferry_i_answer_free(rs->answer);
     ferry_i_defaults_free(rs->defaults, rs->n_defaults);

@@ -161,6 +161,9 @@ typedef struct ferry_selector {
 /* Ways by fitting each of them (trial.c). */
 ferry_status ferry_i_select_trial(ferry_ctx *ctx, const ferry_task *task,
                                   const ferry_opts *opts, ferry_selection **out);
+/* Likewise of a split, whose labels are what it shows; origin has the methods. */
+ferry_status ferry_i_select_shown(ferry_ctx *ctx, const ferry_task *origin,
+                                  const ferry_task *split, ferry_selection **out);
 /* The paper's model: learned from the task's domains but the target, kept in a file, and what it says of the ways of up
  * to `longest` intermediate domains. */
 ferry_status ferry_i_selector_train(ferry_ctx *ctx, const ferry_task *task,
@@ -201,6 +204,7 @@ struct json_t *ferry_i_select_trial_json(const ferry_selection *s);
 /* A public call that makes one or the other: body makes it in keep, which goes when body fails. */
 typedef struct select_making {
     const ferry_task *task;
+    const ferry_task *origin; /* task is a split of it; NULL: it is a task as it was read */
     const ferry_opts *opts;
     const ferry_selector *by;
     int64_t longest;

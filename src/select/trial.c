@@ -518,14 +518,17 @@ static void read_options(scope *s, const ferry_task *task, const ferry_opts *opt
 }
 
 /* The target with the labels it shows; the task with none of the target's. */
-static void read_task(scope *s, const ferry_task *task, trials *t)
+static void read_task(scope *s, const ferry_task *task, bool split, trials *t)
 {
     const ferry_task *resolved = select_task(s, task);
     ferry_ctx *ctx = scope_ctx(s);
     ferry_task *shown = NULL, *blank = NULL;
 
-    scope_check(s, ferry_i_task_split(ctx, resolved, 0, &shown));
-    scope_check(s, ferry_i_task_target(ctx, own_task(s, shown), &t->target));
+    if (!split) {
+        scope_check(s, ferry_i_task_split(ctx, resolved, 0, &shown));
+        own_task(s, shown);
+    }
+    scope_check(s, ferry_i_task_target(ctx, split ? resolved : shown, &t->target));
     scope_check(s, ferry_task_new(ctx, task->name, task->goal, &blank));
     t->task = own_task(s, blank);
     t->instances = ferry_i_ids_count(t->target->ids);
@@ -558,10 +561,11 @@ static void trial_body(scope *s, void *arg)
     trials t = {.n = 0};
 
     scope_bind(a->keep, s);
-    scope_check(s, ferry_i_task_call(scope_ctx(s), "select", a->task, a->opts));
+    if (!a->origin)
+        scope_check(s, ferry_i_task_call(scope_ctx(s), "select", a->task, a->opts));
     scope_check(s, ferry_i_blas_ready(scope_ctx(s)));
-    read_options(s, a->task, a->opts, &t);
-    read_task(s, a->task, &t);
+    read_options(s, a->origin ? a->origin : a->task, a->opts, &t);
+    read_task(s, a->task, a->origin, &t);
     ferry_selection *to = a->selection = new_selection(a->keep, t.task);
     to->trial = true;
     to->labels = ferry_domain_labels(t.target);
@@ -582,6 +586,16 @@ ferry_status ferry_i_select_trial(ferry_ctx *ctx, const ferry_task *task,
     select_making a = {.task = task, .opts = opts};
     const ferry_status st = select_make(ctx, trial_body, &a);
     ferry_i_task_call_end(ctx, task);
+    *out = a.selection;
+    return st;
+}
+
+ferry_status ferry_i_select_shown(ferry_ctx *ctx, const ferry_task *origin,
+                                  const ferry_task *split, ferry_selection **out)
+{
+    select_making a = {.task = split, .origin = origin};
+    const ferry_status st = select_make(ctx, trial_body, &a);
+
     *out = a.selection;
     return st;
 }

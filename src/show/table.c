@@ -220,6 +220,9 @@ static void add_heading(ferry_text *t, const ferry_sheet *s)
         ferry_i_text_addf(t, "; ranked by %s (%s is better)", m->name,
                           m->larger_is_better ? "larger" : "smaller");
     ferry_i_text_add(t, "\n\n");
+    if (!run->bridge) return;
+    ferry_i_report_wrap(t, run->bridge, 0);
+    ferry_i_text_add(t, "\n");
 }
 
 /* Why a method that was asked for, or broke down, has no result. Of the others, which just do not fit the

@@ -501,6 +501,7 @@ ferry_status ferry_i_task_control(ferry_ctx *ctx, const ferry_task *task,
         if (touches(task, d, kind))
             FERRY_TRY(change_domain(ctx, kind, &rng, &t->domains[t->n_domains - 1]));
     }
+    t->choose = task->choose;
     FERRY_MOVE(*out, t);
 done:
     ferry_task_free(t);

@@ -257,7 +257,7 @@ done:
 /* Name and goal: everything after depends on the goal. */
 static ferry_status begin(const ferry_place *root, ferry_task **out)
 {
-    static const char *const keys[] = {"task",    "goal",    "text",
+    static const char *const keys[] = {"task",    "goal",    "text",    "bridge",
                                        "domains", "methods", "evaluate"};
     static const char *const goals[] = {"classify", "regress", "multilabel",
                                         "rate",     "embed",   "stream"};
@@ -313,13 +313,32 @@ done:
     return st;
 }
 
+/* bridge: all (which is usual) or auto, of which a trial needs classes and something to choose from. */
+static ferry_status parse_bridge(const ferry_place *p, ferry_task *task)
+{
+    static const char *const words[] = {"all", "auto"};
+    int which = 0;
+
+    FERRY_PASS(ferry_i_place_one_of(p, words, FERRY_COUNT(words), &which));
+    if (which == 0) return FERRY_OK;
+    if (task->goal != FERRY_CLASSIFY)
+        return ferry_i_place_bad(p, "auto works for goal classify, not %s",
+                                 ferry_goal_name(task->goal));
+    if (ferry_i_task_count_role(task, FERRY_INTERMEDIATE) == 0 ||
+        ferry_i_task_count_role(task, FERRY_SOURCE) == 0)
+        return ferry_i_place_bad(
+            p, "auto chooses among domains of role: intermediate, and needs a source");
+    task->choose = true;
+    return ferry_i_choices_new(p->y->ctx, &task->choices);
+}
+
 /* In the order in which mistakes are cheap to find: names and settings first, data files
  * last, and what joins domains (pairs, labels) when all of them are there. */
 static ferry_status parse(ferry_yaml *y, ferry_task **out)
 {
     ferry_status st = FERRY_OK;
     const ferry_place root = ferry_i_place_root(y);
-    ferry_place domains, methods, evaluate, text, p, pairs;
+    ferry_place domains, methods, evaluate, text, p, pairs, bridge;
     ferry_task *task = NULL;
 
     FERRY_TRY(begin(&root, &task));
@@ -343,6 +362,7 @@ static ferry_status parse(ferry_yaml *y, ferry_task **out)
         if (ferry_i_place_get(&p, "pairs", &pairs))
             FERRY_TRY(ferry_i_parse_pairs(&pairs, task, task->domains[i]));
     }
+    if (ferry_i_place_get(&root, "bridge", &bridge)) FERRY_TRY(parse_bridge(&bridge, task));
     FERRY_TRY(resolve(&domains, task));
     FERRY_MOVE(*out, task);
 done:

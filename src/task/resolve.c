@@ -184,6 +184,8 @@ ferry_status ferry_i_task_resolved(ferry_ctx *ctx, const ferry_task *task, ferry
     if (!task->names)
         FERRY_TRY(ferry_i_task_spellings(ctx, t, NULL)); /* a program made it */
     t->passing = task->passing;
+    t->choose = task->choose;
+    if (task->chosen) FERRY_HAVE(ctx, t->chosen = ferry_i_strdup(task->chosen));
     FERRY_MOVE(*out, t);
 done:
     ferry_task_free(t);

@@ -94,7 +94,8 @@ void ferry_task_free(ferry_task *t)
     FERRY_FREE(t->domains, t->methods);
     ferry_opts_free(t->evaluate);
     ferry_i_ids_free(t->names);
-    FERRY_FREE(t->file, t->text);
+    FERRY_FREE(t->file, t->text, t->chosen);
+    ferry_i_choices_free(t->choices);
     ferry_opts_free(t->sets);
     FERRY_FREE(t->name, t);
 }

@@ -40,6 +40,9 @@ extern const ferry_opt_table ferry_i_evaluate_options;
 ferry_status ferry_i_task_evaluate(ferry_ctx *ctx, const ferry_task *task,
                                    ferry_evaluate_settings *out);
 
+/* What was chosen for the splits of a task with bridge: auto (select/choose.c). */
+typedef struct ferry_choices ferry_choices;
+
 struct ferry_task {
     char *name;
     ferry_goal goal;
@@ -55,6 +58,11 @@ struct ferry_task {
      * NULL for a task that a program made. */
     char *file, *text;
     ferry_opts *sets;
+    bool
+        choose; /* bridge: auto: which intermediate domains are used is still to be chosen, split by split */
+    char *
+        chosen; /* a split's: {chosen, q, why} as JSON, for the diagnostics of what is fitted on it */
+    ferry_choices *choices; /* of a task from a file */
     /* Made for one fit, and nobody looks at it after that: a method may let go of the ratings that it has taken. */
     bool passing;
     /* What its fits have in common (prepare/shared.c); NULL: nothing. Such a task is not changed any more. */
@@ -123,6 +131,35 @@ ferry_status ferry_i_task_split_hands(ferry_ctx *ctx, const ferry_task *task, in
 /* Whether methods may see all labels that the target has, and are scored by cross-validation on them: `labelled:` is not
  * given, and the goal learns from labels. */
 bool ferry_i_shows_all(ferry_goal goal, const ferry_domain *d);
+/* bridge: auto (select/choose.c): keep in the split those of its intermediate domains that a trial on what it shows
+ * recommends. The task that it is a split of (or of a control of it) has the methods, and remembers the choice. Nothing
+ * happens to other tasks, or twice. */
+ferry_status ferry_i_task_bridges(ferry_ctx *ctx, const ferry_task *origin, int64_t repeat,
+                                  ferry_task *split);
+/* The split of a repeat, with the bridges that are chosen for it; origin: `task`, or what it is a control of, whose
+ * choice it then has. */
+ferry_status ferry_i_split_chosen(ferry_ctx *ctx, const ferry_task *task,
+                                  const ferry_task *origin, int64_t repeat,
+                                  ferry_task **out);
+/* One choice, of the split that a seed gives for a repeat. Texts are owned. */
+typedef struct ferry_choice {
+    uint64_t seed;
+    int64_t repeat;
+    char *
+        told; /* {chosen, q, why}: names of the intermediate domains that stay, in the order to take them */
+    char *name, *why; /* "film and book"; what spoke for them */
+} ferry_choice;
+void ferry_i_choice_clear(ferry_choice *c);
+ferry_status ferry_i_choice_apply(ferry_ctx *ctx, const ferry_choice *c, ferry_task *split);
+ferry_status ferry_i_choice_recall(ferry_ctx *ctx, ferry_choices *of, int64_t repeat,
+                                   ferry_task *split, bool *known);
+ferry_status ferry_i_choice_keep(ferry_ctx *ctx, ferry_choices *of, ferry_choice *c);
+/* "film and book", of a repeat; NULL: nothing was chosen for it. */
+const char *ferry_i_choice_name(const ferry_task *task, int64_t repeat);
+/* What was chosen, in a sentence; NULL: nothing, or no memory. */
+char *ferry_i_choices_words(const ferry_task *task);
+ferry_status ferry_i_choices_new(ferry_ctx *ctx, ferry_choices **out);
+void ferry_i_choices_free(ferry_choices *choices);
 /* d with as many neighbours in graphs of `knn: auto` as its labels ask for (near.c); d itself,
  * once more, where there is nothing to choose. */
 ferry_status ferry_i_domain_choose_near(ferry_ctx *ctx, ferry_domain *d,

@@ -75,6 +75,32 @@ def test_trial(folder):
     assert blind["labels"] == 0 and d["labels"] == 4
 
 
+def test_auto(folder):
+    """bridge: auto: each repeat chooses on what it shows; the table, the results and the answer say what. Other goals, and tasks
+    without candidates, are refused with their line."""
+    ferry("gen", "select", "--out", folder + "/t", "-q")
+    with open(folder + "/t/task.yaml") as f:
+        text = f.read()
+    auto = text.replace("goal: classify\n", "goal: classify\nbridge: auto\nmethods: [hop, logreg]\n")
+    task = write(folder, "t/auto.yaml", auto)
+    run = ferry("run", task, "--set", "evaluate.repeats=2", "--set", "evaluate.controls=none", "-q", "--out", folder + "/o")
+    assert "bridge: auto took clear in 2 of 2 repeats: the labels that arrive that way repeat best (q 0." in run.out, run
+    with open(folder + "/o/results.json") as f:
+        d = json.load(f)
+    assert d["bridge"].startswith("bridge: auto took clear") and d["results"][0]["diagnostics"]["bridge"]["chosen"] == ["clear"], d
+    clear = [line for line in text.split("\n") if "intermediate" not in line or "clear" in line]
+    alone = write(folder, "t/alone.yaml", "\n".join(clear).replace("goal: classify\n", "goal: classify\nmethods: [hop, logreg]\n"))
+    ferry("run", alone, "--set", "evaluate.repeats=2", "--set", "evaluate.controls=none", "-q", "--out", folder + "/a")
+    with open(folder + "/a/results.json") as f:
+        same = json.load(f)
+    assert [r["mean"] for r in same["results"]] == [r["mean"] for r in d["results"]] and same["bridge"] is None
+    assert "took clear" in ferry("table", folder + "/o").out
+    refused("run", write(folder, "t/goal.yaml", auto.replace("goal: classify", "goal: embed")), says="bridge: auto works for goal classify")
+    none = "\n".join(line for line in auto.split("\n") if "intermediate" not in line)
+    refused("run", write(folder, "t/none.yaml", none), says="bridge: auto chooses among domains of role: intermediate")
+    refused("run", write(folder, "t/word.yaml", auto.replace("bridge: auto", "bridge: best")), says="bridge")
+
+
 def test_no_way_is_reached(folder):
     for name, head in (("s", "a,b,label"), ("i", "c,d,label"), ("t", "e,f,label")):
         write(folder, name + ".csv", head + "\n" + "".join(f"{i},{i % 3},{'xy'[i % 2]}\n" for i in range(20)))

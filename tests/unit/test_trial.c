@@ -331,6 +331,130 @@ static void test_leaks(void **state)
     }
 }
 
+/* ---- bridge: auto ---- */
+
+static const char *tmp_file_path(const char *name)
+{
+    static char path[512];
+
+    (void)snprintf(path, sizeof path, "%s/%s", tmp_dir(), name);
+    return path;
+}
+
+/* target.csv: the label of each row that ids.txt does not name is the other one. */
+static void flip_hidden(void)
+{
+    ferry_text t = {0}, ids = {0};
+    FILE *f = fopen(tmp_file_path("target.csv"), "r");
+    char line[1024];
+
+    assert_non_null(f);
+    for (int i = 0; fgets(line, sizeof line, f); i++) {
+        char *comma = strchr(line, ','), *after = comma ? strchr(comma + 1, ',') : NULL;
+        const bool hidden = i > 10;
+        if (i > 0 && !hidden) ferry_i_text_addf(&ids, "t%d\n", i);
+        if (hidden)
+            ferry_i_text_addf(&t, "%.*s,%s%s", (int)(comma - line), line,
+                              comma[1] == 'u' ? "down" : "up", after);
+        else
+            ferry_i_text_add(&t, line);
+    }
+    assert_int_equal(fclose(f), 0);
+    tmp_file("target.csv", t.s, -1);
+    tmp_file("ids.txt", ids.s, -1);
+    ferry_i_text_free(&t);
+    ferry_i_text_free(&ids);
+}
+
+/* The model of ttl on a task that chooses, or has these bridges, and what it says of the target. */
+static ferry_model *model_of(ferry_ctx *ctx, const ferry_task *task, ferry_prediction **p)
+{
+    ferry_model *m = NULL;
+    const ferry_domain *target = NULL;
+
+    assert_ok(ctx, ferry_fit(ctx, task, "ttl", NULL, &m, NULL));
+    assert_ok(ctx, ferry_i_task_target(ctx, task, &target));
+    assert_ok(ctx, ferry_predict(ctx, m, target, p));
+    return m;
+}
+
+static const ferry_diagnostic *told(const ferry_model *m, const char *name)
+{
+    for (int64_t i = 0; ferry_model_diagnostic_at(m, i); i++)
+        if (strcmp(ferry_model_diagnostic_at(m, i)->name, name) == 0)
+            return ferry_model_diagnostic_at(m, i);
+    return NULL;
+}
+
+#define AUTO(labelled) labelled "}\nbridge: auto #"
+
+/* A task that chooses is the task with what it chose, also for who fits by hand; the labels that it does not show
+ * change nothing; the model keeps what was taken and why. */
+static void test_auto(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_prediction *p[3];
+    ferry_model *m[3];
+
+    ferry_task *chooses = made(ctx, NOISE GOOD ALONE, AUTO(NONE));
+    m[0] = model_of(ctx, chooses, &p[0]);
+    ferry_task_free(chooses);
+    ferry_task *alone = made(ctx, GOOD, NONE);
+    m[1] = model_of(ctx, alone, &p[1]);
+    ferry_task_free(alone);
+    assert_string_equal(told(m[0], "bridge.chosen")->texts[0], "good");
+    assert_int_equal(told(m[0], "bridge.chosen")->count, 1);
+    assert_true(told(m[0], "bridge.q")->numbers[0] > 0.7);
+    assert_non_null(strstr(told(m[0], "bridge.why")->texts[0], "repeat best"));
+    assert_null(told(m[1], "bridge.chosen"));
+    for (int64_t i = 0; i < p[0]->n; i++)
+        assert_int_equal(p[0]->cls[i], p[1]->cls[i]);
+
+    /* shown labels rank; hidden ones, all of them wrong now, do not exist */
+    write_rows("target.csv", 0, 0, 6, true, 0.7);
+    flip_hidden(); /* for the ids */
+    ferry_task *plain = made(ctx, NOISE GOOD ALONE, AUTO(", labelled: {ids: ids.txt}"));
+    m[2] = model_of(ctx, plain, &p[2]);
+    char *path = ferry_i_strdup(tmp_file_path("made.yaml"));
+    flip_hidden();
+    ferry_task *flipped = NULL;
+    ferry_prediction *q = NULL;
+    assert_ok(ctx, ferry_task_load(ctx, path, NULL, &flipped));
+    ferry_model *other = model_of(ctx, flipped, &q);
+    assert_string_equal(told(other, "bridge.chosen")->texts[0], "good");
+    assert_true(told(other, "bridge.q")->numbers[0] == told(m[2], "bridge.q")->numbers[0]);
+    for (int64_t i = 0; i < q->n; i++)
+        assert_int_equal(q->cls[i], p[2]->cls[i]);
+    ferry_i_free(path);
+    ferry_task_free(plain);
+    ferry_task_free(flipped);
+    ferry_model_free(other);
+    ferry_prediction_free(q);
+    for (int i = 0; i < 3; i++) {
+        ferry_model_free(m[i]);
+        ferry_prediction_free(p[i]);
+    }
+}
+
+/* Where it cannot tell, all stay, and it says so; a task with one bridge has no choice. */
+static void test_auto_cannot_tell(void **state)
+{
+    const char *bridges[] = {NOISE TWIN, NOISE};
+
+    for (int i = 0; i < 2; i++) {
+        ferry_prediction *p = NULL;
+        ferry_task *task = made(*state, bridges[i], AUTO(NONE));
+        ferry_model *m = model_of(*state, task, &p);
+        assert_int_equal(told(m, "bridge.chosen")->count, 2 - i);
+        assert_true(isnan(told(m, "bridge.q")->numbers[0]));
+        assert_non_null(strstr(told(m, "bridge.why")->texts[0],
+                               i ? "there is no other" : "more than chance"));
+        ferry_model_free(m);
+        ferry_prediction_free(p);
+        ferry_task_free(task);
+    }
+}
+
 static void lines_body(scope *s, void *arg)
 {
     const char *text =
@@ -408,6 +532,8 @@ int main(void)
         TEST(test_jobs),
         TEST(test_chain),
         TEST(test_leaks),
+        TEST(test_auto),
+        TEST(test_auto_cannot_tell),
         TEST(test_lines),
         TEST(test_memory),
     };
