@@ -1,5 +1,7 @@
 """Book-Crossing's dense part as books.csv: explicit ratings (not 0) of users with at least 8 for books with at least 3 of those that are
-kept, mapped from 1..10 to 1..5."""
+kept, mapped from 1..10 to 1..5.
+
+    halves=1    also MovieLens-100k as half1.csv and half2.csv: users with odd and with even numbers"""
 import csv
 import io
 import os
@@ -32,8 +34,23 @@ def core(ratings):
         ratings = kept
 
 
+def halves(data):
+    path = os.path.join(data, "movielens/ml-100k/u.data")
+    out = [["user,item,rating"], ["user,item,rating"]]
+    for number, line in enumerate(content(path).decode().splitlines(), 1):
+        cells = line.split()
+        if len(cells) != 4 or not cells[0].isdigit():
+            bad(path, number, "expected user, item, rating and time")
+        out[1 - int(cells[0]) % 2].append(",".join(cells[:3]))
+    for i, lines in enumerate(out):
+        with open("half%d.csv" % (i + 1), "w") as f:
+            f.write("\n".join(lines) + "\n")
+
+
 def main():
     args = arguments()
+    if "halves=1" in args.words:
+        halves(args.data)
     path = os.path.join(args.data, "bookcrossing/BX-Book-Ratings_first100k.csv.gz")
     kept = core(read(path))
     if not kept:

@@ -8,6 +8,10 @@ the distributed data sets, a folder each, instances called 1, 2, ...
                       papers that cite one another's company (that have a neighbour of at most 20 citations in common). N at random
     words=1           Citeseer with noise: words in at least 5 papers in five views by descending mutual information with the class, a
                       view of 400 random 0/1 columns; citations and as many random edges. words=columns: also the graphs as views
+    attacks=N         the papers above in the shape of the terror attacks: N at random, their 106 commonest words in five views by
+                      descending mutual information, a view of 20 random 0/1 columns, citations, company, as many random edges. Also
+                      the graphs as views
+    best=1            with views: the two columns of each view that tell most of the class (ten bins), as folders NAME-best
     films=N           N films of the IMDB table at random: six views, three graphs, the score to predict
     lacking=0.3       of this share of the instances, drawn at random, half of the (dense) views are left out
     draws=N           N draws of 2 and of 4 sources of the films, at least one of them a view, as texts for the task files
@@ -281,6 +285,47 @@ def citeseer_words(data, columns, seed, groups=5, noise=400):
     return s
 
 
+def attacks(data, n, seed, groups=5, noise=20):
+    """Nine sources: six of columns, three of edges; each graph also as a view of adjacency columns."""
+    plain = papers(data, n, seed)
+    rows = [[j for j, x in enumerate(row) if x] for row in plain.views["words"]]
+    ranked, count = rank_words(rows, plain.labels, 106, 0), len(rows)
+    s = Sources("attacks", plain.labels)
+    for g in range(groups):
+        of = {w: j for j, w in enumerate(ranked[g * len(ranked) // groups:(g + 1) * len(ranked) // groups])}
+        s.views["words%d" % (g + 1)] = ("sparse", len(of), [[of[w] for w in row if w in of] for row in rows])
+    rng = Random(seed, "attacks")
+    s.views["noise"] = ("sparse", noise, [[j for j in range(noise) if rng.below(10) == 0] for _ in rows])
+    s.graphs = dict(plain.graphs)
+    s.graphs["random"] = [(i, j) for i, j in ((rng.below(count), rng.below(count)) for _ in plain.graphs["cites"]) if i != j]
+    for name, edges in list(s.graphs.items()):
+        near = [set() for _ in rows]
+        for a, b in edges:
+            near[a].add(b)
+            near[b].add(a)
+        s.views[name + "-columns"] = ("sparse", count, near)
+    return s
+
+
+def write_best(s):
+    """Of each view the two columns whose ten bins (of equal size) tell most of the class."""
+    names = list(dict.fromkeys(s.labels))
+    count = [s.labels.count(c) for c in names]
+    for view, rows in s.views.items():
+        gains = []
+        for j in range(len(rows[0])):
+            edges = sorted(row[j] for row in rows)[len(rows) // 10::len(rows) // 10][:9]
+            inside = {}
+            for row, y in zip(rows, s.labels):
+                inside.setdefault(sum(row[j] > e for e in edges), [0] * len(names))[names.index(y)] += 1
+            n = float(len(rows))
+            gains.append((-sum(k / n * math.log(k * n / (sum(cell) * count[c])) for cell in inside.values() for c, k in enumerate(cell) if k), j))
+        best = [j for _, j in sorted(gains)[:2]]
+        one = Sources("digits", s.labels)
+        one.views["best"] = [[row[j] for j in best] for row in rows]
+        one.write(view + "-best")
+
+
 # ---- films ----
 
 PEOPLE = ["actor_1_name", "actor_2_name", "actor_3_name", "director_name"]
@@ -407,13 +452,13 @@ def draw_sources(s, draws, seed):
     return out
 
 
-def embed(s, task, args):
-    """Coordinates of the digits by CoCA and joined PCA, as described and scaled."""
+def embed(s, task, args, d):
+    """d coordinates of the digits by CoCA and joined PCA, as described and scaled."""
     with open("embed.yaml", "w") as f:
         f.write(task)
     for method in ("pca-joined", "coca"):
         for described in (True, False):
-            sets = ["d=3"] + (["scale=none"] if described else [])
+            sets = ["d=%d" % d] + (["scale=none"] if described else [])
             if method == "coca":
                 sets += ["weights=equal", "alpha=60" if described else "alpha=1"]
             common = ["--threads", args.threads, "--quiet"]
@@ -421,7 +466,7 @@ def embed(s, task, args):
                   *[w for x in sets for w in ("--set", x)])
             ferry("predict", "embed.ferry", *["%s=digits/%s.csv" % (v, v) for v in s.views], "-o", "embed.csv", "--quiet")
             with open("embed.csv", newline="") as f:
-                rows = [[float(x) for x in row[-3:]] for row in list(csv.reader(f))[1:]]
+                rows = [[float(x) for x in row[-d:]] for row in list(csv.reader(f))[1:]]
             one = Sources("digits", s.labels)
             one.views["embedding"] = rows
             one.write(("coca" if method == "coca" else "pca") + ("-raw" if described else "-scaled"))
@@ -443,9 +488,13 @@ def main():
             s = digits(args.data, int(word[name]), name == "digits", args.seed)
             s.write(lacking=lacking, seed=args.seed)
             if "embed" in word:
-                embed(s, word["embed"], args)
+                embed(s, word["embed"], args, int(word.get("d", 3)))
+            if "best" in word:
+                write_best(s)
     if "papers" in word:
         papers(args.data, int(word["papers"]), args.seed).write(lacking=lacking, seed=args.seed)
+    if "attacks" in word:
+        attacks(args.data, int(word["attacks"]), args.seed).write()
     if "words" in word:
         citeseer_words(args.data, word["words"] == "columns", args.seed).write()
 

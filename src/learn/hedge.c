@@ -24,6 +24,13 @@ double hedge_alpha(const hedge *h, int64_t i)
     return 1 / all;
 }
 
+double hedge_bound(double beta, double experts, double fewest)
+{
+    if (experts <= 1) return fewest; /* it is the one: beta, then 1, plays no part */
+    if (beta >= 1) return INFINITY;
+    return fewest * (1 + beta) / (2 * beta) + log(experts) / (1 - beta);
+}
+
 /* ---- scores ---- */
 
 /* The same at fit and online, or W_S would see rows of another kind than it learned from. */
@@ -261,6 +268,32 @@ static int64_t parts(const void *state, const char **names, double *w)
     return h->n + 1;
 }
 
+/* Theorem 1: of the whole, by the best pair. Theorem 2: of the pair that is nearest to (or furthest above) its bound. */
+static int64_t counts(const void *state, const char **names, double *w)
+{
+    static const char *const told[] = {"best_pair", "bound", "pair", "pair_bound"};
+    const hedge *h = state;
+    double least = INFINITY, slack = INFINITY;
+
+    if (h->rule != HEDGE_MISTAKES) return 0;
+    if (!w) return FERRY_COUNT(told);
+    for (int64_t i = 0; i < FERRY_COUNT(told); i++)
+        names[i] = told[i];
+    for (int64_t i = 0; i < h->n; i++) {
+        const hedge_source *o = &h->source[i];
+        const double made = (double)o->mi,
+                     bound = hedge_bound(h->beta1, 2, fmin((double)o->ms, (double)o->mt));
+        least = fmin(least, made);
+        if (i > 0 && !(bound - made < slack)) continue;
+        slack = bound - made;
+        w[2] = made;
+        w[3] = bound;
+    }
+    w[0] = least;
+    w[1] = hedge_bound(h->beta2, (double)h->n, least);
+    return FERRY_COUNT(told);
+}
+
 const online hedge_online = {.classes = "het:2",
                              .columns = columns,
                              .votes = votes_size,
@@ -269,7 +302,8 @@ const online hedge_online = {.classes = "het:2",
                              .see = see,
                              .answer = answer_alone,
                              .learn = learn_label,
-                             .parts = parts};
+                             .parts = parts,
+                             .counts = counts};
 
 /* ---- offline ---- */
 

@@ -101,6 +101,10 @@ extern const online hedge_online;
 
 double hedge_u(const hedge *h, int64_t i); /* v_i = 1 - u_i */
 double hedge_alpha(const hedge *h, int64_t i);
+/* Equations 38 and 44: the mistakes that a hedge over so many experts makes at most, by its best one's; Freund and
+ * Schapire's bound of the loss, of which the paper's theorems 1 and 2 say that it holds for mistakes. INFINITY for beta
+ * = 1, which hedges nothing. */
+double hedge_bound(double beta, double experts, double fewest);
 /* All scores of x; O(k (d + sum of ranks)). The same from the codes and W_T x on, which stand in f. */
 void hedge_score(const hedge *h, ferry_row x, hedge_scores *f);
 void hedge_mix(const hedge *h, hedge_scores *f);

@@ -41,6 +41,8 @@ typedef struct online {
     /* How much each part counts now, into w, with names that live as long as the state; w NULL: how many parts there
      * are. NULL: one. */
     int64_t (*parts)(const void *state, const char **names, double *w);
+    /* Likewise what is told of the mistakes at a stream's end, under names that stay; NULL: nothing. */
+    int64_t (*counts)(const void *state, const char **names, double *w);
     /* To be saved: `state` is a copy of the struct, whose fields that only a file has are made in s. NULL: all are
      * members. */
     void (*pack)(scope *s, void *state);

@@ -14,21 +14,30 @@
  * the diagonal blocks alone; wt_t of the graphs (the lift: absent edges as cannot-links would reward sparse graphs);
  * alpha = 60; of graphs alone the eigenvectors of K W K, K = I - 11'/m (4.11).
  *
+ * alpha and d can be chosen, as section 4.5.6 advises: by cross-validation of a logistic regression on the embedding and
+ * the labels that may be seen, alpha also by the error of k-means there. That error is divided by the scatter: alpha
+ * changes the scale of Phi, and the plain one would only say which Phi is smallest.
+ *
  * Shi, Heterogeneous Learning and Its Applications, thesis, Chicago 2013, chapter 4, Algorithm 2. */
 #include <math.h>
 
 #include "learn/consensus.h"
+#include "learn/kmeans.h"
+#include "learn/learner.h"
 #include "learn/linked.h"
 #include "prepare/pairs.h"
 #include "prepare/problem.h"
 
 enum { AUTO, EQUAL, LEARNED, BY_LINKS }; /* graph_weights: LEARNED is the lift */
 enum { FORM_48, FORM_44, FORM_43 };
+enum { BY_SETTING, BY_CV, BY_KMEANS };
+enum { FOLDS = 5 };
 
 typedef struct paper_options {
     int64_t d;
     int form;
     double alpha;
+    int alpha_by, d_by;
     int balance, weights, graph_weights;
     double graph_term;
     const char *pairs;
@@ -41,6 +50,11 @@ static const ferry_opt paper_opts[] = {
     FERRY_OPT_ONE_OF(paper_options, form, "4.8|4.4|4.3", "4.8",
                      "which of the text's matrices, by equation"),
     FERRY_OPT(paper_options, REAL, alpha, 60, 0, 1e9, "weight of agreement between views"),
+    FERRY_OPT_ONE_OF(paper_options, alpha_by, "set|cv|kmeans", "set",
+                     "alpha of 0, 1, 10, 30, 60, 75 and 100 by cross-validation on visible "
+                     "labels, or by the relative error of k-means on the embedding"),
+    FERRY_OPT_ONE_OF(paper_options, d_by, "set|cv", "set",
+                     "cv: d of 2, 3, 5, 8, 10, 15, 20, 30 and 50 by cross-validation"),
     OPT_BALANCE(paper_options),
     FERRY_OPT_ONE_OF(
         paper_options, weights, "auto|equal|qp", "auto",
@@ -55,12 +69,17 @@ static const ferry_opt paper_opts[] = {
     OPT_MISSING(paper_options),
 };
 
+static bool chooses(const paper_options *o)
+{
+    return o->alpha_by != BY_SETTING || o->d_by != BY_SETTING;
+}
+
 static void paper_fits(scope *s, const problem *shape, const void *options)
 {
     const paper_options *o = options;
     const domain *t = target(shape);
 
-    views_fit(s, "coca-paper", shape, o->d);
+    views_fit(s, "coca-paper", shape, o->d_by == BY_CV ? 1 : o->d);
     if (o->weights == LEARNED && !o->pairs[0] && t->labelled == 0)
         scope_fail(
             s, FERRY_ENEEDS,
@@ -70,6 +89,17 @@ static void paper_fits(scope *s, const problem *shape, const void *options)
         scope_fail(
             s, FERRY_ENEEDS,
             "coca-paper graph_weights=lift needs labels of target '%s' that may be seen",
+            t->name);
+    if ((o->alpha_by == BY_CV || o->d_by == BY_CV) &&
+        (t->labelled < 2 || shape->classes < 2))
+        scope_fail(
+            s, FERRY_ENEEDS,
+            "coca-paper: cross-validation needs labels of target '%s' that may be seen",
+            t->name);
+    if (chooses(o) && t->n_views == 0)
+        scope_fail(
+            s, FERRY_ENEEDS,
+            "coca-paper: alpha_by and d_by choose for views; target '%s' has only graphs",
             t->name);
 }
 
@@ -104,8 +134,9 @@ static const double *view_weights(scope *s, const paper_options *o, const domain
     return weigh_views(s, p, x, o->d, &l, NORM_PLAIN, false);
 }
 
+/* phi (may be NULL) <- the coordinates of the fit. */
 static placement fit_views(scope *s, scope *keep, const problem *p, const paper_options *o,
-                           matrix w_graphs, const double *scaled)
+                           matrix w_graphs, const double *scaled, block *coordinates)
 {
     const domain *t = target(p);
     const int n = t->n_views;
@@ -144,7 +175,90 @@ static placement fit_views(scope *s, scope *keep, const problem *p, const paper_
     warn_of_values(s, "coca-paper", positive_values(o->d, values), o->d);
     report_real(s, "products", (double)products);
     report_scatter(s, p, phi);
+    if (coordinates) *coordinates = phi;
     return m;
+}
+
+/* ---- alpha and d by what the embedding is worth ---- */
+
+/* The share of labels that a logistic regression of the other folds gets wrong. */
+static double error_of_folds(scope *s, const problem *p, block phi)
+{
+    domain on = *target(p);
+
+    on.x = matrix_of(s, phi);
+    examples e = labelled_rows(s, &on);
+    e.y.goal = FERRY_CLASSIFY;
+    const learner *by = learner_find("logreg");
+    const block said = cross_predict(s, by, learner_defaults(s, by), &e, FOLDS);
+    const int32_t *best = argmax(s, said);
+    double wrong = 0;
+    for (int64_t i = 0; i < e.x.n; i++)
+        wrong += best[i] != e.y.cls[i];
+    return sum(s, e.x.rows, wrong) / (double)on.labelled;
+}
+
+/* Squared distances to the centres of as many groups as classes, by those to the mean. */
+static double error_of_groups(scope *s, const problem *p, block phi)
+{
+    const kmeans_options how = {
+        .k = p->classes > 1 ? p->classes : 10, .restarts = 10, .max_iter = 100};
+    const matrix x = replicate_rows(s, matrix_of(s, phi));
+    const kmeans_options one = {.k = 1, .restarts = 1, .max_iter = 2};
+    int32_t *group = NEW(s, int32_t, x.n);
+    ferry_rng *rng = scope_rng(s, "coca groups");
+
+    if (how.k > x.n) return 0;
+    const double scatter = kmeans(s, x, &one, rng, group, NULL);
+    return scatter > 0 ? kmeans(s, x, &how, rng, group, NULL) / scatter : 1;
+}
+
+static double error_of(scope *s, const problem *p, const paper_options *o, matrix w_graphs,
+                       const double *scaled, bool groups)
+{
+    const int64_t mark = scope_mark(s);
+    block phi;
+
+    (void)fit_views(s, s, p, o, w_graphs, scaled, &phi);
+    const double error = groups ? error_of_groups(s, p, phi) : error_of_folds(s, p, phi);
+    scope_release(s, mark);
+    return error;
+}
+
+/* The first of the best; d before alpha, which is chosen for that d. */
+static void choose_parts(scope *s, const problem *p, matrix w_graphs, const double *scaled,
+                         paper_options *o)
+{
+    static const double alphas[] = {0, 1, 10, 30, 60, 75, 100};
+    static const int64_t dims[] = {2, 3, 5, 8, 10, 15, 20, 30, 50};
+    const int64_t most =
+        joined_columns(target(p)->n_views,
+                       centred_views(s, target(p), balance_of(o->balance, p->unscaled)));
+    double least = INFINITY, error[FERRY_COUNT(dims)];
+    paper_options one = *o;
+    int64_t n = 0;
+
+    for (; o->d_by == BY_CV && n < FERRY_COUNT(dims) && dims[n] <= most; n++) {
+        one.d = dims[n];
+        error[n] = error_of(s, p, &one, w_graphs, scaled, false);
+        if (error[n] < least) {
+            least = error[n];
+            o->d = dims[n];
+        }
+    }
+    if (n > 0) report_reals(s, "d_errors", n, error);
+    if (o->alpha_by == BY_SETTING) return;
+    least = INFINITY;
+    one.d = o->d;
+    for (n = 0; n < FERRY_COUNT(alphas); n++) {
+        one.alpha = alphas[n];
+        error[n] = error_of(s, p, &one, w_graphs, scaled, o->alpha_by == BY_KMEANS);
+        if (error[n] < least) {
+            least = error[n];
+            o->alpha = alphas[n];
+        }
+    }
+    report_reals(s, "alpha_errors", n, error);
 }
 
 static const double *graph_weights(scope *s, const paper_options *o, const problem *p)
@@ -161,7 +275,7 @@ static const double *graph_weights(scope *s, const paper_options *o, const probl
 static void paper_fit(scope *s, scope *keep, const problem *p, const void *options,
                       void *state)
 {
-    const paper_options *o = options;
+    paper_options own = *(const paper_options *)options, *o = &own;
     const domain *t = target(p);
     const char **name = NEW(s, const char *, t->n_graphs);
     double *scaled = NEW(s, double, t->n_graphs);
@@ -178,7 +292,8 @@ static void paper_fit(scope *s, scope *keep, const problem *p, const void *optio
     }
     (void)progress(s, "coca-paper", 1, 2, NAN);
     if (t->n_views > 0) {
-        *(placement *)state = fit_views(s, keep, p, o, w_graphs, scaled);
+        if (chooses(o)) choose_parts(s, p, w_graphs, scaled, o);
+        *(placement *)state = fit_views(s, keep, p, o, w_graphs, scaled, NULL);
     } else {
         double *values = NEW(s, double, o->d);
         const block phi = consensus_relational(s, w_graphs, o->d, values);

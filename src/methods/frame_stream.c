@@ -96,6 +96,13 @@ int64_t ferry_i_model_parts(const ferry_model *model, const char **names, double
     return o && o->parts ? o->parts(state_of(model), names, w) : 0;
 }
 
+int64_t ferry_i_model_counts(const ferry_model *model, const char **names, double *w)
+{
+    const online *o = online_of(model);
+
+    return o && o->counts ? o->counts(state_of(model), names, w) : 0;
+}
+
 /* ---- rows ---- */
 
 /* A file's parts may differ: a row of other columns would read beyond the weights. */

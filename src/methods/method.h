@@ -38,5 +38,7 @@ int ferry_i_model_watches(const ferry_model *model);
 /* How much each part of a model of a stream counts now, into w, under names that the model owns; w NULL: how many parts
  * there are, 0 where it has none. */
 int64_t ferry_i_model_parts(const ferry_model *model, const char **names, double *w);
+/* Likewise what it tells of its mistakes (bounds). */
+int64_t ferry_i_model_counts(const ferry_model *model, const char **names, double *w);
 
 #endif

@@ -16,6 +16,10 @@
  *            columns of F and rows of G to sum 1
  *   answer   G of the target
  *
+ * separated: yes solves one group after the other instead, each with G of the domain that it shares with the last held
+ * where that left it: what the paper compares coupling with (section 4.2). p: cv chooses the number of clusters by
+ * cross-validation on the labels that may be seen (section 5.1 of the paper, which then takes 30).
+ *
  * The updates are those of the objective above, with the slips of the printed ones put right, and none of them raises
  * it before the normalisation (learn/nmtf.h, where the other losses and normalisations are). The default of Ferry is
  * another algorithm, ttl (ttl.c). */
@@ -24,14 +28,17 @@
 
 #include "learn/chain.h"
 #include "learn/factor_model.h"
+#include "learn/learner.h"
 #include "learn/simplex_qp.h"
 #include "prepare/problem.h"
 
 enum { START_HOP, START_UNIFORM, START_RANDOM };
+enum { P_SET, P_CV };
 
 typedef struct ttl_paper_options {
     int64_t p1, p2, warm, iterations;
-    int loss, norm, exponent, start;
+    int loss, norm, exponent, start, separated, p;
+    int64_t folds;
     const char *weights;
     double C, floor, tol;
 } ttl_paper_options;
@@ -40,6 +47,12 @@ static const ferry_opt ttl_paper_opts[] = {
     FERRY_OPT(ttl_paper_options, INT, p1, 20, 0, 10000,
               "feature clusters that are shared in a group"),
     FERRY_OPT(ttl_paper_options, INT, p2, 10, 0, 10000, "feature clusters of each view"),
+    FERRY_OPT_ONE_OF(ttl_paper_options, p, "set|cv", "set",
+                     "cv: p = p1 + p2 of 10, 20, 30, 40 and 60, two thirds of it p1, by "
+                     "cross-validation on the labels that may be seen"),
+    FERRY_OPT(ttl_paper_options, INT, folds, 10, 2, 1000, "p cv: folds"),
+    FERRY_OPT_YES_NO(ttl_paper_options, separated, "no",
+                     "one group after the other, not all at once"),
     FERRY_OPT(ttl_paper_options, INT, warm, 0, 0, 1e9,
               "iterations that move the clusters alone, before the others"),
     FERRY_OPT(ttl_paper_options, INT, iterations, 100, 0, 1e9, "of the factorisation"),
@@ -141,34 +154,93 @@ static coupled couple(scope *s, const problem *p, const ttl_paper_options *o)
         }
     }
     set_weights(s, o->weights, &f);
-    f.n = nmtf_new(s, p->classes, o->p1, 0, o->p2, f.n_views, f.view);
-    for (int i = 0; i < p->n; i++)
-        nmtf_know(s, f.n, i, p->d[i].known);
     return f;
+}
+
+/* The factorisation of groups from .. to - 1, whose first domain is number 0 in it. */
+static void make_groups(scope *s, const ttl_paper_options *o, coupled *f, int from, int to)
+{
+    const int first = first_of_group(f->p, from), last = last_of_group(f->p, to - 1);
+    nmtf_input *part = NEW(s, nmtf_input, f->n_views);
+    int64_t n = 0;
+
+    for (int64_t v = 0; v < f->n_views; v++) {
+        if (f->view[v].group < from || f->view[v].group >= to) continue;
+        part[n] = f->view[v];
+        part[n].group -= from;
+        part[n++].domain -= first;
+    }
+    f->n = nmtf_new(s, f->p->classes, o->p1, 0, o->p2, n, part);
+    for (int i = first; i <= last; i++)
+        nmtf_know(s, f->n, i - first, f->p->d[i].known);
 }
 
 /* ---- start ---- */
 
-static void start(scope *s, const ttl_paper_options *o, const coupled *f)
+/* The first labels of all domains; at NULL: equal shares. */
+static block *first_labels(scope *s, const ttl_paper_options *o, const problem *p,
+                           ferry_rng *rng)
 {
-    const problem *p = f->p;
     const classifier_options by = {.C = o->C, .unit = p->unit};
-    ferry_rng *rng = scope_rng(s, "ttl");
-    const uint64_t **key = NEW(s, const uint64_t *, f->n_groups);
     block *g = NEW(s, block, p->n);
 
-    for (int i = 0; i < f->n_groups; i++)
-        key[i] = keys_of(s, p, f->keep[i]);
-    nmtf_random(s, f->n, rng, key);
-    if (o->start == START_UNIFORM) return;
     if (o->start == START_HOP) chain_labels(s, &by, p, false, p->n - 1, g, NULL);
-    for (int i = 0; i < p->n; i++) {
-        if (o->start == START_RANDOM) {
-            g[i] = block_new(s, p->d[i].rows, p->d[i].n, p->classes);
-            fill_by_key(rng, p->d[i].key, 0, 1, g[i]);
-        }
-        nmtf_start(f->n, i, g[i], o->floor);
+    for (int i = 0; o->start == START_RANDOM && i < p->n; i++) {
+        g[i] = block_new(s, p->d[i].rows, p->d[i].n, p->classes);
+        fill_by_key(rng, p->d[i].key, 0, 1, g[i]);
     }
+    return g;
+}
+
+/* What a run of all groups came to; f->n is that of the last groups. */
+typedef struct solved {
+    nmtf_found found;
+    int64_t empty;
+    block *g; /* of each domain, as it came out */
+} solved;
+
+/* Groups from .. to - 1. `before`: G of their first domain, which then stays; at NULL: it is found like the others. */
+static void solve_groups(scope *s, const ttl_paper_options *o, const nmtf_options *how,
+                         coupled *f, int from, int to, const block **start, ferry_rng *rng,
+                         block before, solved *out)
+{
+    const int first = first_of_group(f->p, from), last = last_of_group(f->p, to - 1);
+    const uint64_t **key = NEW(s, const uint64_t *, to - from);
+
+    make_groups(s, o, f, from, to);
+    for (int i = from; i < to; i++)
+        key[i - from] = keys_of(s, f->p, f->keep[i]);
+    nmtf_random(s, f->n, rng, key);
+    if (!*start) *start = first_labels(s, o, f->p, rng);
+    for (int i = first; i <= last; i++)
+        if ((*start)[i].at) nmtf_start(f->n, i - first, (*start)[i], o->floor);
+    if (before.at) {
+        nmtf_start(f->n, 0, before, 0);
+        f->n->domain[0].fixed = true;
+    }
+    const nmtf_found found = nmtf_run(s, f->n, how, "ttl-paper");
+    for (int i = first; i <= last; i++)
+        out->g[i] = f->n->domain[i - first].g;
+    out->found.objective += found.objective;
+    out->found.converged = found.converged;
+    out->found.finish = out->found.finish || found.finish;
+    if (found.iterations > out->found.iterations) out->found.iterations = found.iterations;
+    out->empty += f->n->empty;
+}
+
+static solved solve(scope *s, const ttl_paper_options *o, const nmtf_options *how,
+                    coupled *f)
+{
+    ferry_rng *rng = scope_rng(s, "ttl");
+    solved out = {.g = NEW(s, block, f->p->n)};
+    const block none = {.at = NULL};
+
+    const block *start = NULL;
+    for (int g = 0; o->separated && g < f->n_groups; g++)
+        solve_groups(s, o, how, f, g, g + 1, &start, rng,
+                     g > 0 ? out.g[first_of_group(f->p, g)] : none, &out);
+    if (!o->separated) solve_groups(s, o, how, f, 0, f->n_groups, &start, rng, none, &out);
+    return out;
 }
 
 /* ---- the report ---- */
@@ -177,7 +249,7 @@ static void start(scope *s, const ttl_paper_options *o, const coupled *f)
 static void report_features(scope *s, const coupled *f, block h)
 {
     const problem *p = f->p;
-    const nmtf_group *last = &f->n->group[f->n_groups - 1];
+    const nmtf_group *last = &f->n->group[f->n->n_groups - 1];
     const int64_t p1 = f->n->p1, c = h.k;
     double *classes = NEW(s, double, p->cols *c), *clusters = NEW(s, double, p->cols *p1);
 
@@ -236,27 +308,111 @@ static void ttl_paper_fits(scope *s, const problem *shape, const void *options)
                    SIMPLEX_MOST, (long long)shape->classes);
 }
 
+/* ---- p by cross-validation ---- */
+
+static const int64_t sizes[] = {10, 20, 30, 40, 60};
+
+static void set_size(ttl_paper_options *o, int64_t p)
+{
+    o->p1 = (2 * p + 1) / 3;
+    o->p2 = p - o->p1;
+}
+
+/* p with the labels of one fold hidden. */
+static problem without_fold(scope *s, const problem *p, int32_t *const *fold, int f)
+{
+    problem less = *p;
+    domain *d = NEW(s, domain, p->n);
+
+    for (int i = 0; i < p->n; i++) {
+        d[i] = p->d[i];
+        if (!fold[i]) continue;
+        int32_t *known = NEW(s, int32_t, d[i].n);
+        int64_t count = 0;
+        for (int64_t r = 0; r < d[i].n; r++) {
+            known[r] = fold[i][r] == f ? -1 : d[i].known[r];
+            count += known[r] >= 0;
+        }
+        d[i].known = d[i].y.cls = known;
+        d[i].labelled = (int64_t)sum(s, d[i].rows, (double)count);
+    }
+    less.d = d;
+    return less;
+}
+
+/* How many labels of the fold are found again. */
+static double found_again(scope *s, const ttl_paper_options *o, const nmtf_options *how,
+                          const problem *p, int32_t *const *fold, int f)
+{
+    const int64_t mark = scope_mark(s);
+    const problem less = without_fold(s, p, fold, f);
+    coupled c = couple(s, &less, o);
+    const solved out = solve(s, o, how, &c);
+    double right = 0;
+
+    for (int i = 0; i < p->n; i++) {
+        if (!fold[i]) continue;
+        const int32_t *best = argmax(s, out.g[i]);
+        double here = 0;
+        for (int64_t r = 0; r < p->d[i].n; r++)
+            here += fold[i][r] == f && best[r] == p->d[i].known[r];
+        right += sum(s, p->d[i].rows, here);
+    }
+    scope_release(s, mark);
+    return right;
+}
+
+/* The p that finds most labels again; of equals the smallest. */
+static void choose_size(scope *s, const problem *p, const nmtf_options *how,
+                        ttl_paper_options *o)
+{
+    int32_t **fold = NEW(s, int32_t *, p->n);
+    double all = 0, most = -1, *share = NEW(s, double, FERRY_COUNT(sizes));
+    int64_t best = 0;
+
+    for (int i = 0; i < p->n; i++) {
+        const domain *d = &p->d[i];
+        all += (double)d->labelled;
+        if (d->labelled > 0)
+            fold[i] = stratified_folds(s, d->rows, d->n, d->known, d->key, (int)o->folds);
+    }
+    for (int64_t k = 0; k < FERRY_COUNT(sizes); k++) {
+        ttl_paper_options one = *o;
+        set_size(&one, sizes[k]);
+        for (int f = 0; f < o->folds; f++)
+            share[k] += found_again(s, &one, how, p, fold, f) / all;
+        if (share[k] > most) {
+            most = share[k];
+            best = k;
+        }
+    }
+    set_size(o, sizes[best]);
+    report_real(s, "p", (double)sizes[best]);
+    report_reals(s, "p_accuracy", FERRY_COUNT(sizes), share);
+}
+
 static void ttl_paper_fit(scope *s, scope *keep, const problem *p, const void *options,
                           void *state)
 {
-    const ttl_paper_options *o = options;
+    ttl_paper_options own = *(const ttl_paper_options *)options, *o = &own;
     const nmtf_options how = {.loss = (nmtf_loss)o->loss,
                               .norm = (nmtf_norm)o->norm,
                               .exponent = o->exponent == 0 ? 0.5 : 1,
                               .warm = o->warm,
                               .iterations = o->iterations,
                               .tol = o->tol};
-    const coupled f = couple(s, p, o);
 
-    start(s, o, &f);
-    const nmtf_found found = nmtf_run(s, f.n, &how, "ttl-paper");
-    const block h = f.n->view[f.n_views - 1].h, g = f.n->domain[p->n - 1].g;
+    if (o->p == P_CV) choose_size(s, p, &how, o);
+    coupled f = couple(s, p, o);
+    const solved out = solve(s, o, &how, &f);
+    const nmtf_found found = out.found;
+    const block h = f.n->view[f.n->n_views - 1].h, g = out.g[p->n - 1];
     factor_model(s, keep, p, f.keep[f.n_groups - 1], &how, h, g, state);
     report_features(s, &f, h);
     report_ties(s, g);
     report_real(s, "final_objective", found.objective);
     report_real(s, "iterations", (double)found.iterations);
-    report_real(s, "empty", sum(s, target(p)->rows, (double)f.n->empty));
+    report_real(s, "empty", sum(s, target(p)->rows, (double)out.empty));
     report_fit(s, found.iterations, found.objective, why_stopped(&found));
 }
 

@@ -277,7 +277,7 @@ static ferry_status compute(ferry_ctx *ctx, const ferry_results *rs, ferry_run_c
     ferry_model *model = NULL;
     const ferry_domain *target = NULL;
     ferry_fit_info rep = {0};
-    json_t *weights = NULL;
+    json_t *extra = NULL;
     const double start = ferry_i_clock();
 
     FERRY_TRY(ferry_i_task_target(ctx, c->split, &target));
@@ -286,15 +286,15 @@ static ferry_status compute(ferry_ctx *ctx, const ferry_results *rs, ferry_run_c
     FERRY_TRY(st);
     if (c->how->timed) c->seconds = rep.seconds;
     FERRY_TRY(
-        ferry_i_answer(ctx, rs, model, target, c->mask, c->curve, &weights, &c->answer));
+        ferry_i_answer(ctx, rs, model, target, c->mask, c->curve, &extra, &c->answer));
     c->finish = rep.stop == FERRY_STOP_FINISH;
     const char *told = model->diagnostics;
     FERRY_TRY(
         ferry_i_json_parse(ctx, told, (int64_t)strlen(told), 0, NULL, &c->diagnostics));
-    if (weights) json_object_set(c->diagnostics, "weights", weights);
+    if (extra) json_object_update(c->diagnostics, extra);
     FERRY_HAVE(ctx, !ferry_i_memory_lost());
 done:
-    json_decref(weights);
+    json_decref(extra);
     ferry_model_free(model);
     return st;
 }

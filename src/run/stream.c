@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "run/run.h"
 #include "learn/rows.h"
 #include "methods/method.h"
+#include "run/run.h"
 
 int64_t ferry_i_curve_rows(int64_t n, int64_t j)
 {
@@ -133,10 +133,27 @@ static void add_weights(const stream *s, int64_t rows, json_t *weights)
     }
 }
 
-static ferry_status run(ferry_ctx *ctx, stream *s, double *curve, json_t *weights)
+/* The mistakes that were made, beside what the model tells of them. */
+static void add_mistakes(const stream *s, int64_t made, json_t *told)
+{
+    const char *names[16];
+    double w[16];
+    json_t *list = NULL;
+    const int64_t n = ferry_i_model_counts(s->model, NULL, NULL);
+
+    if (!told || n == 0 || n > FERRY_COUNT(w)) return;
+    (void)ferry_i_model_counts(s->model, names, w);
+    list = json_pack("{s:I}", "made", (json_int_t)made);
+    for (int64_t i = 0; i < n; i++)
+        json_object_set_new(list, names[i], ferry_i_json_real(w[i]));
+    json_object_set_new(told, "mistakes", list);
+}
+
+static ferry_status run(ferry_ctx *ctx, stream *s, double *curve, json_t *told)
 {
     ferry_status st = FERRY_OK;
     int64_t mistakes = 0, point = 0;
+    json_t *weights = told ? json_object() : NULL;
     bool finish = false; /* the stream goes to its end; the evaluation stops then */
 
     for (int64_t t = 0; t < s->n; t++) {
@@ -149,17 +166,20 @@ static ferry_status run(ferry_ctx *ctx, stream *s, double *curve, json_t *weight
         for (; point < FERRY_CURVE && t + 1 >= ferry_i_curve_rows(s->n, point); point++)
             if (curve) curve[point] = (double)mistakes / (double)(t + 1);
     }
+    if (json_object_size(weights) > 0) json_object_set(told, "weights", weights);
+    add_mistakes(s, mistakes, told);
 done:
+    json_decref(weights);
     return st;
 }
 
 ferry_status ferry_i_answer(ferry_ctx *ctx, const ferry_results *rs, ferry_model *model,
                             const ferry_domain *target, const uint8_t *mask, double *curve,
-                            json_t **weights, ferry_prediction **out)
+                            json_t **told, ferry_prediction **out)
 {
     ferry_status st = FERRY_OK;
     stream s = {.rs = rs, .model = model};
-    json_t *w = weights ? json_object() : NULL;
+    json_t *w = told ? json_object() : NULL;
 
     *out = NULL;
     if (rs->run.goal != FERRY_STREAM) {
@@ -173,7 +193,7 @@ ferry_status ferry_i_answer(ferry_ctx *ctx, const ferry_results *rs, ferry_model
     FERRY_TRY(ferry_i_prediction_new(ctx, rs->run.goal, model->names, target, out));
     for (int64_t i = 0; i < (*out)->n; i++)
         (*out)->cls[i] = s.cls[i];
-    if (w && json_object_size(w) > 0) *weights = json_incref(w);
+    if (w && json_object_size(w) > 0) *told = json_incref(w);
 done:
     json_decref(w);
     stream_clear(&s);

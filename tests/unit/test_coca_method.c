@@ -458,6 +458,45 @@ static void test_chosen_d(void **state)
     }
 }
 
+/* coca-paper's d and alpha by what the embedding is worth: among those that it tries, told, and the embedding is that of
+ * the settings that it took. */
+static void test_chosen_alpha(void **state)
+{
+    static const char *const ways[] = {"d=3 alpha_by=kmeans", "d_by=cv", "alpha_by=cv d_by=cv"};
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "12y");
+
+    for (int i = 0; i < 3; i++) {
+        ferry_model *m = fit_model(ctx, task, "coca-paper", ways[i]);
+        ferry_prediction *p =
+            fit_predict(ctx, task, "coca-paper", ways[i], target_of(task));
+        const double *alpha = NULL, *errors = NULL;
+        int64_t count = 0;
+        for (int64_t k = 0; ferry_model_diagnostic_at(m, k); k++) {
+            const ferry_diagnostic *d = ferry_model_diagnostic_at(m, k);
+            if (strcmp(d->name, "alpha") == 0) alpha = d->numbers;
+            if (strcmp(d->name, i == 1 ? "d_errors" : "alpha_errors") == 0) {
+                errors = d->numbers;
+                count = d->count;
+            }
+        }
+        assert_true(alpha && errors && count >= 3);
+        for (int64_t k = 0; k < count; k++)
+            assert_true(errors[k] >= 0 && errors[k] <= 1);
+        if (i == 1) assert_true(alpha[0] == 60);
+        char set[64];
+        (void)snprintf(set, sizeof set, "d=%d alpha=%g", (int)p->k, alpha[0]);
+        ferry_prediction *q = fit_predict(ctx, task, "coca-paper", set, target_of(task));
+        assert_int_equal(p->k, q->k);
+        for (int64_t e = 0; e < p->n * p->k; e++)
+            assert_true(p->score[e] == q->score[e]);
+        ferry_prediction_free(p);
+        ferry_prediction_free(q);
+        ferry_model_free(m);
+    }
+    ferry_task_free(task);
+}
+
 static void count_warnings(void *user, ferry_level level, const char *text)
 {
     if (level == FERRY_WARN && strstr(text, "eigenvalues are positive")) ++*(int *)user;
@@ -947,6 +986,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_graph_of_no_proof, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_constant_columns, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_chosen_d, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_chosen_alpha, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_positive_only, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_pairs, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_what_is_missing, ctx_setup, ctx_teardown),

@@ -385,6 +385,48 @@ static void test_sources(void **state)
     ferry_task_free(t2);
 }
 
+/* Theorems 1 and 2: the bounds by hand, and beside the mistakes of a stream whose learners all say the same, where none
+ * can be better than the best; OMTL-MC counts losses, of which they do not speak. */
+static void test_bounds(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *task = task_of(ctx, "abcabcabcabc", "abcabc", "abcabc??");
+    const char *names[8];
+    double w[8];
+
+    /* equation 39 of min M = 20, then 40: 20 + 3/2 sqrt(20 ln 2) + ln 2 */
+    const double root = sqrt(20), beta = root / (root + sqrt(log(2)));
+    assert_close(hedge_bound(beta, 2, 20), 20 + 1.5 * sqrt(20 * log(2)) + log(2), 1e-12);
+    assert_close(hedge_bound(0.5, 4, 10), 15 + 2 * log(4), 1e-12);
+    assert_true(isinf(hedge_bound(1, 2, 3)));
+    assert_true(hedge_bound(1, 1, 3) == 3); /* one source, betas from the horizon */
+    ferry_model *m = fit_model(ctx, task, "hetomtl-paper", "");
+    assert_int_equal(ferry_i_model_counts(m, NULL, NULL), 4);
+    assert_int_equal(ferry_i_model_counts(m, names, w), 4);
+    assert_string_equal(names[1], "bound");
+    assert_true(w[0] == 0 && w[2] == 0); /* nothing was seen yet */
+    assert_close(w[1], log(2) / (1 - 0.9), 1e-12);
+    assert_close(w[3], log(2) / (1 - 0.9), 1e-12);
+    int64_t made = 0;
+    for (int t = 0; t < 60; t++) { /* classes at random: no learner can know */
+        double x[8] = {0};
+        const char *cls[] = {"a", "b", "c"};
+        int32_t answered = -1, votes[16];
+        x[(t * 7 + t / 5) % 2] = 1;
+        const ferry_row row = {ferry_i_model_columns(m), NULL, x};
+        assert_ok(ctx, ferry_model_see(ctx, m, &row, &answered, NULL, votes));
+        made += strcmp(ferry_model_class_at(m, answered), cls[(t * t + t / 3) % 3]) != 0;
+        assert_ok(ctx, ferry_model_learn(ctx, m, &row, cls[(t * t + t / 3) % 3], votes));
+    }
+    (void)ferry_i_model_counts(m, names, w);
+    assert_true(made > 10 && (double)made <= w[1] && w[0] <= w[1] && w[2] <= w[3]);
+    ferry_model_free(m);
+    m = fit_model(ctx, task, "omtlmc", "");
+    assert_int_equal(ferry_i_model_counts(m, NULL, NULL), 0);
+    ferry_model_free(m);
+    ferry_task_free(task);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, ctx_setup, ctx_teardown)
 
 int main(void)
@@ -392,7 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_golden),    TEST(test_golden_offline), TEST(test_by_hand),
         TEST(test_what_fits), TEST(test_names),          TEST(test_shared_codes),
-        TEST(test_sources),
+        TEST(test_sources),   TEST(test_bounds),
     };
     return cmocka_run_group_tests_name("hedge", tests, NULL, NULL);
 }

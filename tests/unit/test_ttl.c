@@ -451,6 +451,75 @@ static void test_recalls(void **state)
     ferry_task_free(task);
 }
 
+static const ferry_diagnostic *told(const ferry_model *m, const char *name)
+{
+    for (int64_t i = 0; ferry_model_diagnostic_at(m, i); i++)
+        if (strcmp(ferry_model_diagnostic_at(m, i)->name, name) == 0)
+            return ferry_model_diagnostic_at(m, i);
+    return NULL;
+}
+
+/* One group after the other: of a single group it is the same thing, of two it is not, and it crosses as well. With
+ * equal first labels of the bridge nothing of the target flows back: how many rows the target has, and what they say,
+ * changes no objective of the first group, as it does where both are solved at once. */
+static void test_separated(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const journey direct = {.domains = 2, .c = 2, .n = 30, .noise = 0.1, .seed = 3};
+    const journey three = {.domains = 3, .c = 2, .n = 60, .noise = 0.2, .seed = 1};
+    const journey *j[] = {&direct, &three};
+
+    for (int i = 0; i < 2; i++) {
+        ferry_task *task = journey_task(ctx, j[i]);
+        ferry_domain *d = journey_domain(ctx, j[i], j[i]->domains - 1);
+        ferry_prediction *p = fit_predict(ctx, task, "ttl-paper", "iterations=30", d);
+        ferry_prediction *q =
+            fit_predict(ctx, task, "ttl-paper", "iterations=30 separated=yes", d);
+        double away = 0;
+        for (int64_t e = 0; e < p->n * p->k; e++)
+            away = fmax(away, fabs(p->score[e] - q->score[e]));
+        assert_true(i == 0 ? away == 0 : away > 1e-3);
+        ferry_prediction_free(p);
+        ferry_prediction_free(q);
+        ferry_domain_free(d);
+        ferry_model *m = fit_model(ctx, task, "ttl-paper", "iterations=30 separated=yes");
+        assert_true(journey_right(ctx, j[i], m) > 0.9);
+        ferry_model_free(m);
+        ferry_task_free(task);
+    }
+}
+
+/* p of those that it tries, the one whose share of labels found again is largest, told; labels that are not shown
+ * play no part, and neither does the order of rows. */
+static void test_p_by_folds(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const char *how = "p=cv folds=3 iterations=4 start=uniform";
+    static const double sizes[] = {10, 20, 30, 40, 60};
+    const journey j = {.domains = 3, .c = 2, .n = 24, .noise = 0.3, .seed = 5};
+    journey turned = j;
+    double share[2][5];
+
+    turned.turned = true;
+    for (int i = 0; i < 2; i++) {
+        ferry_task *task = journey_task(ctx, i ? &turned : &j);
+        ferry_model *m = fit_model(ctx, task, "ttl-paper", how);
+        const ferry_diagnostic *of = told(m, "p_accuracy");
+        int64_t best = 0;
+        assert_int_equal(of->count, 5);
+        for (int64_t k = 0; k < 5; k++) {
+            share[i][k] = of->numbers[k];
+            assert_true(share[i][k] >= 0 && share[i][k] <= 1);
+            if (share[i][k] > share[i][best]) best = k;
+        }
+        assert_true(told(m, "p")->numbers[0] == sizes[best]);
+        ferry_model_free(m);
+        ferry_task_free(task);
+    }
+    for (int64_t k = 0; k < 5; k++)
+        assert_close(share[0][k], share[1][k], 1e-9);
+}
+
 /* An untrusted file whose numbers no fit has left. */
 static void test_broken_files(void **state)
 {
@@ -529,6 +598,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_stops, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_recalls, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_separated, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_p_by_folds, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_broken_files, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_allocations, ctx_setup, ctx_teardown),
     };
