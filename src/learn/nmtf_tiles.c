@@ -157,11 +157,11 @@ static void move_f(const nmtf_tiles *z, bool back)
                 const int64_t row = t->row[i * TILE + r];
                 double *tile = t->f + (i * t->width + t->at[b]) * TILE + r;
                 for (int64_t l = 0; row >= 0 && l < t->p[b]; l++) {
-                    double *block = ROW(pt->f, row) + l;
+                    double *value = ROW(pt->f, row) + l;
                     if (back)
-                        *block = tile[l * TILE] * (pt->due ? pt->due[l] : 1);
+                        *value = tile[l * TILE] * (pt->due ? pt->due[l] : 1);
                     else
-                        tile[l * TILE] = *block;
+                        tile[l * TILE] = *value;
                     zero = zero && tile[l * TILE] == 0;
                 }
             }
