@@ -492,6 +492,7 @@ ferry_run_info._fields_ = [
     ("delay", c_int64),
     ("least", c_double),
     ("truth", POINTER(ferry_truth)),
+    ("bridge", c_char_p),
 ]
 
 ferry_result._fields_ = [

@@ -768,6 +768,11 @@ class CoCAPaper(FerryTransformer):
         Which of the text's matrices, by equation. Values: 4.8 | 4.4 | 4.3.
     alpha : float, default 60.0
         Weight of agreement between views. Values: 0 .. 1e+09.
+    alpha_by : str, default 'set'
+        Alpha of 0, 1, 10, 30, 60, 75 and 100 by cross-validation on visible labels, or by the relative error of
+        k-means on the embedding. Values: set | cv | kmeans.
+    d_by : str, default 'set'
+        Cv: d of 2, 3, 5, 8, 10, 15, 20, 30 and 50 by cross-validation. Values: set | cv.
     balance : str, default 'auto'
         Then views to one size: mean squared length of rows, or largest singular value; auto: frob, none with
         scale: none. Values: auto | none | frob | spectral.
@@ -810,6 +815,8 @@ class CoCAPaper(FerryTransformer):
         ('d', 'd', 10),
         ('form', 'form', '4.8'),
         ('alpha', 'alpha', 60.0),
+        ('alpha_by', 'alpha_by', 'set'),
+        ('d_by', 'd_by', 'set'),
         ('balance', 'balance', 'auto'),
         ('weights', 'weights', 'auto'),
         ('graph_weights', 'graph_weights', 'auto'),
@@ -821,14 +828,17 @@ class CoCAPaper(FerryTransformer):
     )
 
     def __init__(self, *,
-                 d: int = 10, form: str = '4.8', alpha: float = 60.0, balance: str = 'auto',
-                 weights: str = 'auto', graph_weights: str = 'auto', graph_term: float = 1.0, pairs: str = '',
-                 links: int = 400, missing: str = 'auto', scale: str = 'none', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 d: int = 10, form: str = '4.8', alpha: float = 60.0, alpha_by: str = 'set', d_by: str = 'set',
+                 balance: str = 'auto', weights: str = 'auto', graph_weights: str = 'auto',
+                 graph_term: float = 1.0, pairs: str = '', links: int = 400, missing: str = 'auto',
+                 scale: str = 'none', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.d = d
         self.form = form
         self.alpha = alpha
+        self.alpha_by = alpha_by
+        self.d_by = d_by
         self.balance = balance
         self.weights = weights
         self.graph_weights = graph_weights
@@ -5851,6 +5861,13 @@ class TTLPaper(_Proba, FerryClassifier):
         Feature clusters that are shared in a group. Values: 0 .. 10000.
     p2 : int, default 10
         Feature clusters of each view. Values: 0 .. 10000.
+    p : str, default 'set'
+        Cv: p = p1 + p2 of 10, 20, 30, 40 and 60, two thirds of it p1, by cross-validation on the labels that may
+        be seen. Values: set | cv.
+    folds : int, default 10
+        P cv: folds. Values: 2 .. 1000.
+    separated : bool, default False
+        One group after the other, not all at once. Values: yes | no.
     warm : int, default 0
         Iterations that move the clusters alone, before the others. Values: 0 .. 1e+09.
     iterations : int, default 100
@@ -5902,6 +5919,9 @@ class TTLPaper(_Proba, FerryClassifier):
     _options = (
         ('p1', 'p1', 20),
         ('p2', 'p2', 10),
+        ('p', 'p', 'set'),
+        ('folds', 'folds', 10),
+        ('separated', 'separated', False),
         ('warm', 'warm', 0),
         ('iterations', 'iterations', 100),
         ('loss', 'loss', 'squared'),
@@ -5918,14 +5938,18 @@ class TTLPaper(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 p1: int = 20, p2: int = 10, warm: int = 0, iterations: int = 100, loss: str = 'squared',
-                 norm: str = 'paper', exponent: str = '0.5', start: str = 'hop', C: float = 0.0,
-                 floor: float = 0.02, weights: str = 'equal', tol: float = 0.0, scale: str = 'auto',
-                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 p1: int = 20, p2: int = 10, p: str = 'set', folds: int = 10, separated: bool = False,
+                 warm: int = 0, iterations: int = 100, loss: str = 'squared', norm: str = 'paper',
+                 exponent: str = '0.5', start: str = 'hop', C: float = 0.0, floor: float = 0.02,
+                 weights: str = 'equal', tol: float = 0.0, scale: str = 'auto', leaks: str = 'drop',
+                 bridge_labels: str = 'use', sources: list | None = None, unlabelled: object = None,
+                 random_state: int | None = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.p1 = p1
         self.p2 = p2
+        self.p = p
+        self.folds = folds
+        self.separated = separated
         self.warm = warm
         self.iterations = iterations
         self.loss = loss

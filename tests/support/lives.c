@@ -70,8 +70,24 @@ const int64_t lives_n = FERRY_COUNT(lives_tasks);
 const char *lives_settings(const char *method)
 {
     return strncmp(method, "coca", 4) == 0 || strcmp(method, "pca-joined") == 0 ? "d=2"
-           : strcmp(method, "predictions") == 0 ? "file=answers.csv"
-                                                : NULL;
+           : strcmp(method, "predictions") == 0 || strcmp(method, "command") == 0
+               ? "file=answers.csv"
+               : NULL;
+}
+
+/* `command` without a process for each of thousands of fits: its program is this, which hands out the file. */
+static int run_here(void *user, const char *file, const char *to)
+{
+    char path[1200], text[1024];
+
+    (void)user;
+    (void)snprintf(path, sizeof path, "%s/predictions.csv", to);
+    FILE *in = fopen(file, "rb"), *out = fopen(path, "wb");
+    const size_t n = in ? fread(text, 1, sizeof text, in) : 0;
+    const bool good = out && n > 0 && n < sizeof text && fwrite(text, 1, n, out) == n;
+    if (in) (void)fclose(in);
+    if (out && fclose(out) != 0) return 1;
+    return good ? 0 : 1;
 }
 
 void lives_make(void)
@@ -186,8 +202,9 @@ ferry_status method_life(ferry_ctx *ctx, const char *file, const char *method,
         FERRY_TRY(ferry_opts_set(ctx, opts, named ? "file" : "d",
                                  named ? lives_path(value) : value));
     }
+    ferry_ctx_set_run(ctx, run_here, NULL);
     FERRY_TRY(ferry_fit(ctx, seen, method, opts, &m, NULL));
-    if (strcmp(method, "predictions") == 0) { /* answers in a file: nothing to save */
+    if (set && strncmp(set, "file", 4) == 0) { /* answers in a file: nothing to save */
         FERRY_MOVE(back, m);
     } else {
         st = ferry_model_save(ctx, m, path);
