@@ -119,7 +119,7 @@ static void write_domain(const cli *c, FILE *f, const table_in *t, const char *n
     if (t->with_drop) put(f, "drop", c->value[KEY_DROP], "");
     if (c->value[KEY_APART] && !rated) put(f, "same_as", "none", "");
     if (t->role == FERRY_TARGET)
-        fputs("    labelled: 1.0         # all labels that are there; the blank ones are "
+        fputs("    labelled: all         # all labels that are there; the blank ones are "
               "predicted\n",
               f);
 }

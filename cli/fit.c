@@ -107,7 +107,7 @@ int cli_fit(cli *c)
     if (st == FERRY_OK) st = split_sets(c, sets, opts);
     if (st == FERRY_OK) st = ferry_task_load(c->ctx, c->args[0], sets, &task);
     if (st == FERRY_OK && c->value[KEY_METHOD]) st = choose(c, task, opts, &method);
-    if (st == FERRY_OK) st = ferry_task_visible(c->ctx, task, 0, &seen);
+    if (st == FERRY_OK) st = ferry_task_visible(c->ctx, task, FERRY_AS_FITTED, &seen);
     if (st == FERRY_OK) list_labels(task, seen, labels);
     ferry_task_free(seen); /* the fit makes its own */
     cli_ask_before_stopping();

@@ -198,7 +198,7 @@ static void time_fits(const lab *l, const char *file, int64_t fits, run *u)
     ferry_model *model = NULL;
 
     check_call(l, ferry_task_load(ctx, study_text("%s/%s", l->folder, file), NULL, &task));
-    check_call(l, ferry_task_visible(ctx, task, 0, &seen));
+    check_call(l, ferry_task_visible(ctx, task, FERRY_AS_FITTED, &seen));
     int64_t n = 0;
     while (ferry_task_method_at(task, n))
         n++;

@@ -59,10 +59,10 @@ FERRY_API ferry_status ferry_domain_add_dense(ferry_ctx *ctx, ferry_domain *doma
                                               const char *const *features,
                                               const ferry_borrow *borrow);
 FERRY_API ferry_status ferry_domain_add_sparse(ferry_ctx *ctx, ferry_domain *domain,
-                                              const char *name, const ferry_sparse *x,
-                                              const char *const *ids,
-                                              const char *const *features,
-                                              const ferry_borrow *borrow);
+                                               const char *name, const ferry_sparse *x,
+                                               const char *const *ids,
+                                               const char *const *features,
+                                               const ferry_borrow *borrow);
 /** Add what a file held: a view, a graph, labels or ratings. Copied. The labels that come
  * with a view are taken unless some were set; those of several views add up, and
  * FERRY_EDATA says that two of them differ. */
@@ -98,7 +98,8 @@ FERRY_API ferry_status ferry_domain_set_ratings(ferry_ctx *ctx, ferry_domain *do
                                                 int64_t n, const char *const *users,
                                                 const char *const *items,
                                                 const double *values);
-/** Which labels of a target a method may see: "none", "25", "0.1", "per_class:3"
+/** Which labels of a target a method may see: "all" (an evaluation scores by repeated cross-validation on them; what a task
+ * file means that does not say), "none" (the default here), "25", "0.1", "per_class:3"
  * (of every class), "per_class:3,classes:7" (of 7 classes, drawn anew in each repeat; the
  * others have none) or "ids:FILE". */
 FERRY_API ferry_status ferry_domain_set_labelled(ferry_ctx *ctx, ferry_domain *domain,

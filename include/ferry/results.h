@@ -85,6 +85,9 @@ typedef struct ferry_run_info {
     double least; /**< the least difference that matters, in units of the first metric */
     const ferry_truth *truth; /**< NULL when nothing is known, or the results were loaded */
     const char *bridge; /**< bridge: auto of the task: what was chosen and why, or NULL */
+    int64_t
+        folds; /**< methods may see all labels, and are scored by repeated cross-validation in so many folds; 0: on labels
+                      that are hidden from them */
 } ferry_run_info;
 
 /** One method of an evaluation. */

@@ -67,11 +67,13 @@ FERRY_API const ferry_task_method *ferry_task_method_at(const ferry_task *task, 
 
 /** For ferry_task_visible(): the task with every label of the target. */
 #define FERRY_ALL_LABELS (-1)
+/** ... as ferry_fit() sees a task from a file: what the first repeat shows, or with `labelled: all` every label. */
+#define FERRY_AS_FITTED (-2)
 
 /**
  * The task as a method may see it in a repeat of an evaluation: target labels (ratings)
  * outside the sample that "labelled:" draws are hidden. The draw depends on the seed (of
- * "evaluate:", else the context's) and the repeat (from 0; FERRY_ALL_LABELS: nothing is hidden).
+ * "evaluate:", else the context's) and the repeat (from 0; FERRY_ALL_LABELS: nothing is hidden; FERRY_AS_FITTED).
  * @param out  new task; the data itself is shared with `task`, not copied
  */
 FERRY_API ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task,

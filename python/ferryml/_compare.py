@@ -49,7 +49,7 @@ def _spec(labelled):
     """`labelled` as the task file has it."""
     if isinstance(labelled, dict):
         return ",".join(f"{k}:{v}" for k, v in labelled.items())
-    return "none" if labelled is None else str(labelled)
+    return "all" if labelled is None else str(labelled)
 
 
 class _Task:
@@ -147,11 +147,11 @@ def answer(X, y, *, sources=None, **settings):
         weights, ``value``, ``low`` and ``high`` what to expect, ``worth`` with ``worth_low`` and ``worth_high`` the source.
     """
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="(?s).*labels are visible to the methods.*")  # that is what was asked for
-        return compare(X, y, sources=sources, labelled=1.0, **settings).answer
+        warnings.filterwarnings("ignore", message="(?s).*labels are visible to the methods.*")  # of one label a class
+        return compare(X, y, sources=sources, **settings).answer
 
 
-def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, goal=None, metrics=None, controls="quick",
+def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=None, goal=None, metrics=None, controls="quick",
             answer=True, guard=False, random_state=None, n_jobs=None, verbose=False):
     """Compare methods on the same splits, and say whether transfer helps.
 
@@ -181,8 +181,9 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=0.5, 
     repeats : int
         How many splits.
     labelled : float, int, str, dict, or array
-        What is visible (task files show none unless they say so): a share, a number, ``{"per_class": 3}``; or the rows of a split that was made before, as
-        numbers or a mask, which is then the only one.
+        What is visible: a share, a number, ``{"per_class": 3}``, ``"none"``; or the rows of a split that was made before,
+        as numbers or a mask, which is then the only one. None: all labels, and methods are scored by repeated
+        cross-validation on them.
     goal : str, optional
         classify, regress, multilabel, rate, embed or stream; by default what y is like.
     metrics : list of str, optional
@@ -478,7 +479,7 @@ class Advice:
         return f"Advice({len(fits)} methods fit: {', '.join(fits)})"
 
 
-def advise(X, y=None, *, sources=None, methods=None, labelled=0.5, goal=None, random_state=None, verbose=False):
+def advise(X, y=None, *, sources=None, methods=None, labelled=None, goal=None, random_state=None, verbose=False):
     """Look at a task before anything is compared: which methods fit and what they cost, how far the domains are from the
     target, and how small a gain could be shown. The parameters are those of compare()."""
     ctx = context(random_state)

@@ -40,7 +40,7 @@ def run(ferry, data, name, seed, out):
 goal: multilabel
 domains:
   - {{name: source, role: source, x: {name}-{seed}-a.arff}}
-  - {{name: target, role: target, x: {name}-{seed}-b.arff}}
+  - {{name: target, role: target, labelled: none, x: {name}-{seed}-b.arff}}
 methods: {METHODS}
 evaluate: {{repeats: 1, seed: {seed}, ties: mean, controls: none, metrics: [ranking-loss]}}
 """)

@@ -145,5 +145,5 @@ if __name__ == '__main__':
             put('bx', Xs)
             put('t', Xt, yt)
             dom = '  - {name: s, role: source, y: s.txt, views: [{name: words, x: s.npy}]}\n  - {name: b, role: intermediate, views: [{name: words, x: bw.npy}, {name: x, x: bx.npy}]}\n'
-        tgt = '  - {name: t, role: target, y: t.txt, views: [{name: x, x: t.npy}]}\n' if br is not None else '  - {name: t, role: target, x: t.npy, y: t.txt}\n'
+        tgt = '  - {name: t, role: target, labelled: none, y: t.txt, views: [{name: x, x: t.npy}]}\n' if br is not None else '  - {name: t, role: target, labelled: none, x: t.npy, y: t.txt}\n'
         open(os.path.join(f, 'task.yaml'), 'w').write('task: %s\ngoal: classify\ndomains:\n%s%smethods: [ttl, hop]\nevaluate: {repeats: 1, controls: none, metrics: [accuracy]}\n' % (name, dom, tgt))

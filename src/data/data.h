@@ -138,16 +138,16 @@ typedef struct ferry_pairs {
 
 void ferry_i_pairs_free(ferry_pairs *p);
 
-/* Which labels of a target a method may see. How the labels to show are chosen: not said (all there
- * are; embed and stream: none), none, so many, a share of them, so many of each class, or those of
- * certain instances. */
+/* Which labels of a target a method may see. How the labels to show are chosen: none, so
+ * many, a share of them, so many of each class, those of certain instances, or all there are, scored by
+ * cross-validation. */
 typedef enum ferry_seen_kind {
-    FERRY_SEEN_UNSET,
     FERRY_SEEN_NONE,
     FERRY_SEEN_COUNT,
     FERRY_SEEN_FRACTION,
     FERRY_SEEN_PER_CLASS,
-    FERRY_SEEN_IDS
+    FERRY_SEEN_IDS,
+    FERRY_SEEN_ALL
 } ferry_seen_kind;
 /* The rule alone: which instances it picks is drawn anew for each repeat (task/split.c). */
 typedef struct ferry_seen {

@@ -1,4 +1,4 @@
-/* Which labels of a target a method may see: "none", "25", "0.1", "per_class:3",
+/* Which labels of a target a method may see: "all", "none", "25", "0.1", "per_class:3",
  * "ids:FILE".
  *
  * The text is only parsed here and kept with the domain. Which instances are drawn is
@@ -100,10 +100,13 @@ ferry_status ferry_domain_set_labelled(ferry_ctx *ctx, ferry_domain *d, const ch
     } else if (strncmp(spec, ids, strlen(ids)) == 0) {
         seen.kind = FERRY_SEEN_IDS;
         FERRY_TRY(read_ids(ctx, spec + strlen(ids), &seen.ids));
+    } else if (strcmp(spec, "all") == 0) {
+        seen.kind = FERRY_SEEN_ALL;
     } else if (strcmp(spec, "none") != 0) {
-        FERRY_NEED(ctx, count_or_fraction(spec, &seen), FERRY_EINVAL,
-                   "expected none, a count, a fraction, per_class:N or ids:FILE, not '%s'",
-                   spec);
+        FERRY_NEED(
+            ctx, count_or_fraction(spec, &seen), FERRY_EINVAL,
+            "expected all, none, a count, a fraction, per_class:N or ids:FILE, not '%s'",
+            spec);
     }
     ferry_i_ids_free(d->seen.ids);
     d->seen = seen;

@@ -480,7 +480,7 @@ static void ferry_fit_body(scope *s, void *arg)
     if (task->text) {
         ferry_task *seen = NULL;
         scope_check(s, ferry_i_task_use_seed(ctx, task));
-        scope_check(s, ferry_task_visible(ctx, task, 0, &seen));
+        scope_check(s, ferry_i_task_split(ctx, task, FERRY_DEPLOYED, &seen));
         scope_defer(s, free_task, seen);
         scope_check(s, ferry_i_task_bridges(ctx, task, 0, seen));
         seen->passing = true;

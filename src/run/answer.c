@@ -282,8 +282,8 @@ static void one_repeat(scope *s, work *w, int64_t r)
     scope_check(s, ferry_i_task_share(ctx, w->split));
     const choice c = answer_choose(s, w->rs, w->split, w->single);
     keep_validated(w, &c, r);
-    if (r == 0) answer_members(s, w->rs, &c, w->a);
-    if (!w->hidden && r == 0) answer_promise(s, &c, w->a);
+    if (r == 0 && !w->rs->hands.folds) answer_members(s, w->rs, &c, w->a);
+    if (!w->hidden && r == 0 && !w->rs->hands.folds) answer_promise(s, &c, w->a);
     if (w->hidden) {
         score(s, w, &c.w, r, &k->w[r], &k->w_rows[r]);
         if (!same_choice(&c.w, &c.t))
@@ -536,6 +536,22 @@ void answer_promise(scope *s, const choice *c, ferry_recommendation *a)
     scope_release(s, mark);
 }
 
+/* The numbers of a model of all labels, where repeats were a cross-validation on them: what a repeat's policies get is what
+ * four of five labels give. */
+static void deploy(scope *s, work *w)
+{
+    ferry_ctx *ctx = scope_ctx(s);
+
+    ctx->repeat = (uint64_t)w->rs->run.planned; /* after all others */
+    scope_defer(s, free_split, w);
+    scope_check(s, ferry_i_task_split(ctx, w->task, FERRY_DEPLOYED, &w->split));
+    scope_check(s, ferry_i_task_bridges(ctx, w->task, 0, w->split));
+    scope_check(s, ferry_i_task_share(ctx, w->split));
+    const choice c = answer_choose(s, w->rs, w->split, w->single);
+    answer_members(s, w->rs, &c, w->a);
+    answer_promise(s, &c, w->a);
+}
+
 static void run_policies(scope *s, work *w)
 {
     ferry_policy_runs *k = w->runs;
@@ -549,8 +565,9 @@ static void run_policies(scope *s, work *w)
     k->validated = owned(s, n * w->rs->n, sizeof *k->validated);
     for (int64_t r = 0; r < n; r++)
         one_repeat(s, w, r);
+    if (w->rs->hands.folds) deploy(s, w);
     if (!w->hidden) return;
-    conclude_hidden(s, w);
+    if (!w->rs->hands.folds) conclude_hidden(s, w);
     w->a->repeats = n;
     w->a->runs = copy_runs(s, n, k->w);
     w->a->runs_without = copy_runs(s, n, k->t);

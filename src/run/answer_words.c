@@ -257,7 +257,7 @@ static void add_head(ferry_text *t, const ferry_task *task, const ferry_results 
     const ferry_run_info *run = &rs->run;
     const ferry_domain *target = NULL;
     const char *what = run->goal == FERRY_RATE ? "rating" : "label";
-    int64_t rows = rs->count ? rs->count[0] : 0;
+    int64_t rows = rs->count && !rs->run.folds ? rs->count[0] : 0;
 
     for (int64_t i = 0; i < task->n_domains; i++)
         if (task->domains[i]->role == FERRY_TARGET) target = task->domains[i];

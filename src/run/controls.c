@@ -15,6 +15,8 @@
  * `full`: K = 39, nobody stays out, no early end, 5 draws of each other control, and every source left
  * out in turn on all repeats.
  *
+ * With `labelled: all` a split scores a fold alone, so a world is scored on a whole cross-validation instead.
+ *
  * Draw k of a control is the same world for all methods. A job makes a world and runs the methods that
  * want it, so jobs are independent and the numbers do not depend on how many run at once. */
 #include <math.h>
@@ -138,6 +140,21 @@ done:
 
 /* ---- one fit ---- */
 
+/* How many splits a world is scored on: the first, or all folds. */
+static int64_t splits_of(const ferry_results *rs)
+{
+    const int64_t folds = rs->hands.folds ? rs->hands.hands : 1;
+    const int64_t most = rs->run.repeats > 1 ? rs->run.repeats : 1;
+
+    return folds < most ? folds : most;
+}
+
+/* ... and the method itself on these. */
+static double own_score(const ferry_results *rs, const ferry_entry *r)
+{
+    return ferry_i_mean(splits_of(rs), r->metric);
+}
+
 static bool close_to(int64_t n, const double *a, const double *b)
 {
     for (int64_t i = 0; i < n; i++) /* sums over shuffled rows differ in their last bits */
@@ -171,7 +188,7 @@ static bool same_prediction(const ferry_results *rs, const ferry_prediction *a,
 /* Fit, predict, score in a made-up world; what concerns only this trial is kept in its slot. */
 static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs, const ferry_entry *r,
                               const ferry_task *split, int64_t draw, int64_t repeat,
-                              ferry_trial *t)
+                              ferry_trial *t, bool *same)
 {
     ferry_status st = FERRY_OK;
     ferry_ctx own = ferry_i_child(ctx);
@@ -202,10 +219,17 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs, const fer
         goto done;
     }
     FERRY_TRY(st);
-    t->metric[slot] = score[0];
-    t->state[slot] = repeat == 0 && same_prediction(rs, r->kept[0].given, c.answer)
-                         ? FERRY_TRIAL_SAME
-                         : FERRY_TRIAL_CHANGED;
+    if (repeat == 0) *same = same_prediction(rs, r->kept[0].given, c.answer);
+    if (t->pub.source) {
+        t->metric[slot] = score[0];
+        t->state[slot] = FERRY_TRIAL_CHANGED;
+        if (repeat == 0 && *same) t->state[slot] = FERRY_TRIAL_SAME;
+        goto done;
+    }
+    const double splits = (double)splits_of(rs);
+    t->metric[slot] = (repeat == 0 ? 0 : t->metric[slot]) + score[0] / splits;
+    if (repeat + 1 == splits_of(rs)) /* complete */
+        t->state[slot] = *same ? FERRY_TRIAL_SAME : FERRY_TRIAL_CHANGED;
 done:
     ferry_i_cell_clear(&c);
     ferry_i_free(score);
@@ -247,23 +271,32 @@ static ferry_status run_world(ferry_ctx *ctx, void *arg, int64_t i)
     const worlds *d = arg;
     const world *w = &d->world[i];
     ferry_task *changed = NULL, *split = NULL;
-    bool finish = false;
+    bool finish = false, *same = NULL;
+    const int64_t last =
+        w->kind == FERRY_CONTROL_WITHOUT ? w->repeat : splits_of(d->rs) - 1;
 
-    ctx->repeat = (uint64_t)w->repeat;
+    FERRY_NEW(ctx, same, d->rs->n);
     FERRY_TRY(ferry_i_task_control(ctx, d->task, w->kind, w->draw, &changed));
-    FERRY_TRY(ferry_i_split_chosen(ctx, changed, d->task, w->repeat, &split));
-    FERRY_TRY(ferry_i_task_share(ctx, split));
-    for (int64_t k = 0; k < d->rs->n && !finish; k++) {
-        ferry_trial *t = wanted(&d->rs->result[k], w);
-        if (!t) continue;
-        FERRY_TRY(ferry_i_progress(ctx, ferry_i_control_name(w->kind), 0, 0, NAN, &finish));
-        if (!finish)
+    for (int64_t r = w->repeat; r <= last && !finish; r++) {
+        ctx->repeat = (uint64_t)r;
+        FERRY_TRY(ferry_i_split_chosen(ctx, changed, d->task, r, &split));
+        FERRY_TRY(ferry_i_task_share(ctx, split));
+        for (int64_t k = 0; k < d->rs->n && !finish; k++) {
+            ferry_trial *t = wanted(&d->rs->result[k], w);
+            if (!t || (!t->pub.source && t->why[w->draw])) continue;
             FERRY_TRY(
-                run_trial(ctx, d->rs, &d->rs->result[k], split, w->draw, w->repeat, t));
+                ferry_i_progress(ctx, ferry_i_control_name(w->kind), 0, 0, NAN, &finish));
+            if (!finish)
+                FERRY_TRY(run_trial(ctx, d->rs, &d->rs->result[k], split, w->draw, r, t,
+                                    &same[k]));
+        }
+        ferry_task_free(split);
+        split = NULL;
     }
 done:
     ferry_task_free(split);
     ferry_task_free(changed);
+    ferry_i_free(same);
     return st;
 }
 
@@ -338,7 +371,7 @@ done:
 
 static void measure_trial(const ferry_results *rs, const ferry_entry *r, ferry_trial *t)
 {
-    const double sign = ferry_i_results_sign(rs), own = sign * r->metric[0];
+    const double sign = ferry_i_results_sign(rs), own = sign * own_score(rs, r);
     bool changed = false;
 
     t->pub.draws = t->done;
@@ -382,7 +415,7 @@ static void measure(const ferry_results *rs, ferry_entry *r)
 /* Seconds of a fit, as seen in the repeats. */
 static double fit_seconds(const ferry_results *rs, const ferry_entry *r)
 {
-    return ferry_i_mean(rs->run.repeats, r->seconds);
+    return ferry_i_mean(rs->run.repeats, r->seconds) * (double)splits_of(rs);
 }
 
 /* Too dear for the default: known before its draws are seen. */
@@ -391,7 +424,8 @@ static bool left_out(const ferry_results *rs, const ferry_entry *r)
     const double one = fit_seconds(rs, r);
 
     return rs->level == QUICK &&
-           DRAWS * one > fmax(MINUTE, SHARE * (double)rs->run.repeats * one);
+           DRAWS * one >
+               fmax(MINUTE, SHARE * (double)rs->run.repeats * one / (double)splits_of(rs));
 }
 
 static bool in_family(const ferry_results *rs, const ferry_entry *r)
@@ -437,7 +471,7 @@ static ferry_status test_family(ferry_ctx *ctx, ferry_results *rs)
     FERRY_NEW(ctx, p, n);
     FERRY_NEW(ctx, drawn, n * k);
     for (int64_t m = 0; m < n; m++) {
-        own[m] = sign * member[m]->metric[0];
+        own[m] = sign * own_score(rs, member[m]);
         for (int64_t d = 0; d < k; d++)
             drawn[d * n + m] = sign * member[m]->trial[member[m]->primary].metric[d];
     }

@@ -653,6 +653,8 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     rs->run.visible = ferry_domain_labels(target);
     FERRY_TRY(need_some(ctx, rs));
     FERRY_TRY(ferry_i_score_truth(ctx, task, rs));
+    if (rs->hands.folds) rs->run.visible = ferry_i_score_known_count(rs);
+    rs->run.folds = rs->hands.folds ? rs->hands.hands : 0;
     if (rs->run.goal == FERRY_EMBED && !rs->truth)
         rs->n_metrics = 0; /* nothing to score by */
     FERRY_TRY(allow_unscored(ctx, u, split));
@@ -729,7 +731,8 @@ ferry_status ferry_i_evaluate_begin(ferry_ctx *ctx, const ferry_task *task,
     FERRY_HAVE(ctx, u.rs);
     FERRY_TRY(begin(ctx, task, &u, u.rs));
     ctx->repeat = 0;
-    FERRY_TRY(ferry_i_split_chosen(ctx, task, task, 0, split));
+    FERRY_TRY(ferry_i_task_split(ctx, task, FERRY_DEPLOYED, split));
+    FERRY_TRY(ferry_i_task_bridges(ctx, task, 0, *split));
     FERRY_TRY(choose_methods(ctx, &u, task, *split, NULL));
     FERRY_TRY(need_some(ctx, u.rs));
     FERRY_TRY(ferry_i_score_truth(ctx, task, u.rs));

@@ -361,6 +361,7 @@ ferry_status ferry_i_score(ferry_ctx *ctx, const ferry_results *rs, const ferry_
                            double *out, double **rows);
 /* Whether entry i is known in the target as given. */
 bool ferry_i_score_known(const ferry_results *rs, int64_t i);
+int64_t ferry_i_score_known_count(const ferry_results *rs);
 /* How long a mask is. */
 int64_t ferry_i_score_entries(const ferry_results *rs);
 

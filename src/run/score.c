@@ -36,6 +36,15 @@ bool ferry_i_score_known(const ferry_results *rs, int64_t i)
     return rs->ratings ? isfinite(rs->ratings->value[i]) : ferry_i_labels_has(rs->truth, i);
 }
 
+int64_t ferry_i_score_known_count(const ferry_results *rs)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < ferry_i_score_entries(rs); i++)
+        n += ferry_i_score_known(rs, i);
+    return n;
+}
+
 /* Says why there is nothing to score: how many labels there are, and how they are seen. */
 static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
                             const ferry_domain *target)
@@ -55,6 +64,8 @@ static ferry_status nothing(ferry_ctx *ctx, const ferry_results *rs,
             target->name, what);
     if (seen->kind == FERRY_SEEN_IDS)
         (void)snprintf(how, sizeof how, "{ids: ...}");
+    else if (seen->kind == FERRY_SEEN_ALL)
+        (void)snprintf(how, sizeof how, "all, and no class has two");
     else if (seen->kind == FERRY_SEEN_PER_CLASS)
         (void)snprintf(how, sizeof how, "{per_class: %g}", seen->value);
     else if (seen->kind == FERRY_SEEN_FRACTION) /* 1.0 is a share, 1 would be a count */

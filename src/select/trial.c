@@ -525,7 +525,7 @@ static void read_task(scope *s, const ferry_task *task, bool split, trials *t)
     ferry_task *shown = NULL, *blank = NULL;
 
     if (!split) {
-        scope_check(s, ferry_i_task_split(ctx, resolved, 0, &shown));
+        scope_check(s, ferry_i_task_split(ctx, resolved, FERRY_DEPLOYED, &shown));
         own_task(s, shown);
     }
     scope_check(s, ferry_i_task_target(ctx, split ? resolved : shown, &t->target));

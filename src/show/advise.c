@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/run.h"
 #include "methods/method.h"
-#include "show/show.h"
+#include "run/run.h"
 #include "select/select.h"
+#include "show/show.h"
 
 #define PATIENCE 1.0 /* seconds that a method is given */
 
@@ -312,7 +312,7 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
     FERRY_NEW(ctx, f, 1);
     FERRY_TRY(ferry_i_task_evaluate(ctx, task, &s));
     if (s.seed >= 0) ctx->seed = (uint64_t)s.seed;
-    FERRY_TRY(ferry_i_task_split(ctx, task, 0, &split));
+    FERRY_TRY(ferry_i_task_split(ctx, task, FERRY_DEPLOYED, &split));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
     f->pub = (ferry_advice){.size = sizeof f->pub,
                             .task = ferry_i_arena_text(&f->arena, task->name),
@@ -326,7 +326,9 @@ ferry_status ferry_advise(ferry_ctx *outer, const ferry_task *task, ferry_advice
     FERRY_TRY(advise_domains(ctx, task, split, target, f));
     for (int64_t i = 0; i < f->n_domains; i++)
         if (f->domain[i].role == FERRY_TARGET)
-            f->pub.scored = f->domain[i].labels - f->pub.visible;
+            f->pub.scored = ferry_i_shows_all(task->goal, target)
+                                ? f->pub.visible /* each once in a cross-validation */
+                                : f->domain[i].labels - f->pub.visible;
     reckon_power(f);
     reckon_time(f);
     FERRY_TRY(ferry_i_advice_json(ctx, &f->pub, &json));

@@ -484,6 +484,7 @@ ferry_status ferry_i_results_json(ferry_ctx *ctx, const ferry_results *rs, char 
                                    AT(ferry_run_info, "planned", WHOLE, planned),
                                    AT(ferry_run_info, "visible", WHOLE, visible),
                                    AT(ferry_run_info, "bridge", TEXT, bridge),
+                                   AT(ferry_run_info, "folds", WHOLE, folds),
                                    AT(ferry_run_info, "arriving", REAL, arriving),
                                    AT(ferry_run_info, "delay", WHOLE, delay),
                                    AT(ferry_run_info, "engine", TEXT, engine),

@@ -324,6 +324,7 @@ static void load_run(reader *f, ferry_results *rs, const json_t *o)
                                .least = real_at(v, "least")};
     if (json_is_string(json_object_get(o, "bridge")))
         rs->run.bridge = text_at(f, o, "bridge");
+    rs->run.folds = count_at(o, "folds");
     if (json_object_get(o, "delay")) /* older folders do not tell */
         rs->run.delay = whole_at(f, o, "delay", INT64_MAX);
     if (count_at(o, "schema") > FERRY_RESULTS_SCHEMA && !f->bad) f->bad = "schema";

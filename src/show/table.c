@@ -212,6 +212,12 @@ static void add_heading(ferry_text *t, const ferry_sheet *s)
     if (run->repeats < run->planned)
         ferry_i_text_addf(t, "stopped after %lld of %lld repeats", (long long)run->repeats,
                           (long long)run->planned);
+    else if (run->folds > 1 && run->repeats % run->folds == 0)
+        ferry_i_text_addf(t, "%lld x %lld-fold cross-validation",
+                          (long long)(run->repeats / run->folds), (long long)run->folds);
+    else if (run->folds > 1)
+        ferry_i_text_addf(t, "%lld folds of %lld", (long long)run->repeats,
+                          (long long)run->folds);
     else
         ferry_i_text_addf(t, "%lld repeat%s", (long long)run->repeats,
                           run->repeats == 1 ? "" : "s");

@@ -355,7 +355,7 @@ ferry_status ferry_i_task_teaches(ferry_ctx *ctx, const ferry_task *split)
         ctx, n > 0, FERRY_ENEEDS,
         "task '%s': nothing to learn from: target '%s' shows no %s (labelled: none) "
         "and no source has any; say how many a method may see, such as labelled: 20, "
-        "or labelled: 1.0 for all there are",
+        "or labelled: all for all there are",
         split->name, target->name, split->goal == FERRY_RATE ? "ratings" : "labels");
 done:
     return st;

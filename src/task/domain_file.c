@@ -292,12 +292,12 @@ done:
 
 /* ---- labelled ---- */
 
-/* none, a count, a fraction, {per_class: N}, {per_class: N, classes: M} or {ids: FILE}. */
+/* all, none, a count, a fraction, {per_class: N}, {per_class: N, classes: M} or {ids: FILE}. */
 static ferry_status parse_labelled(const ferry_place *p, ferry_domain *d)
 {
     static const char *const keys[] = {"per_class", "ids", "classes"};
     static const char expected[] =
-        "none, a count, a fraction, {per_class: N} or {ids: FILE}";
+        "all, none, a count, a fraction, {per_class: N} or {ids: FILE}";
     ferry_status st = FERRY_OK;
     ferry_ctx *ctx = p->y->ctx;
     ferry_place value = *p, count_at, ids_at, classes_at;
@@ -428,6 +428,8 @@ ferry_status ferry_i_parse_domain(const ferry_place *p, ferry_task *task)
     FERRY_TRY(fill(p, task->goal, opts, d));
     if (ferry_i_place_get(p, "labelled", &labelled))
         FERRY_TRY(parse_labelled(&labelled, d));
+    else if (d->role == FERRY_TARGET) /* what everybody expects: learn from all there are */
+        FERRY_TRY(ferry_domain_set_labelled(p->y->ctx, d, "all"));
     st = ferry_task_add_domain(p->y->ctx, task, d);
     d = NULL;
 done:

@@ -3,7 +3,7 @@
  * Labels are dealt like cards: within each class all candidates are shuffled once, and as many
  * repeats as this allows take the next ones: hands of one deck share no label. Then all are shuffled
  * anew. Every split alone is the same uniform stratified draw as if it had been drawn for itself, but
- * repeats that share fewer labels tell more together (run/crossed.c). Where `labelled:` is not given
+ * repeats that share fewer labels tell more together (run/crossed.c). With `labelled: all`, which is what not giving it means,
  * it is the other way round: a repeat hides its hand and shows all others, so that a deck is one
  * cross-validation.
  *
@@ -433,7 +433,8 @@ static ferry_status sample(ferry_ctx *ctx, const ferry_domain *d, dealing *deal,
     int64_t *candidate = NULL, n = 0, count = 0;
 
     if (d->seen.kind == FERRY_SEEN_IDS) return take_ids(ctx, d, seen);
-    if (d->seen.kind == FERRY_SEEN_NONE || (!d->seen.kind && !deal->folds)) return FERRY_OK;
+    if (d->seen.kind == FERRY_SEEN_NONE || (d->seen.kind == FERRY_SEEN_ALL && !deal->folds))
+        return FERRY_OK; /* embed, stream: none */
     FERRY_TRY(order_by_id(ctx, d->ids, &candidate));
     for (int64_t i = 0; i < size; i++)
         if (ferry_i_labels_has(d->labels, candidate[i])) candidate[n++] = candidate[i];
@@ -541,7 +542,7 @@ ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_doma
         st = hide_ratings(ctx, d, &deal, out);
     else if (goal != FERRY_RATE && d->labels)
         st = hide_labels(ctx, d, &deal, out);
-    else if (d->seen.kind != FERRY_SEEN_UNSET && d->seen.kind != FERRY_SEEN_NONE)
+    else if (d->seen.kind != FERRY_SEEN_ALL && d->seen.kind != FERRY_SEEN_NONE)
         st = ferry_i_fail(ctx, FERRY_EDATA, "domain '%s': labelled: it has no %s", d->name,
                           goal == FERRY_RATE ? "ratings (ratings: FILE gives them)"
                                              : "labels (label: COLUMN says which column "
@@ -555,10 +556,7 @@ ferry_status ferry_i_task_hide(ferry_ctx *ctx, ferry_goal goal, const ferry_doma
 
 bool ferry_i_shows_all(ferry_goal goal, const ferry_domain *d)
 {
-    const bool on = false; /* until all that shows results knows of it */
-
-    return on && d->seen.kind == FERRY_SEEN_UNSET && goal != FERRY_STREAM &&
-           goal != FERRY_EMBED;
+    return d->seen.kind == FERRY_SEEN_ALL && goal != FERRY_STREAM && goal != FERRY_EMBED;
 }
 
 /* The stream of random numbers belongs to the use "split" and the deck alone, so neither

@@ -123,13 +123,12 @@ enum { FERRY_DEPLOYED = -1 };
 /* The task as a method may see it in repeat r: target labels (ratings) outside the sample
  * are hidden. The sample is drawn from rng stream "split" of the repeat's deck. Heavy data is shared
  * with `task`. FERRY_DEPLOYED: as it is when a model is made to be used: the first repeat, or with all
- * labels where `labelled:` is not given. */
+ * labels there are with `labelled: all`. */
 ferry_status ferry_i_task_split(ferry_ctx *ctx, const ferry_task *task, int64_t r,
                                 ferry_task **out);
 ferry_status ferry_i_task_split_hands(ferry_ctx *ctx, const ferry_task *task, int64_t r,
                                       ferry_hands *hands, ferry_task **out);
-/* Whether methods may see all labels that the target has, and are scored by cross-validation on them: `labelled:` is not
- * given, and the goal learns from labels. */
+/* Whether methods may see all labels that the target has, and are scored by cross-validation on them. */
 bool ferry_i_shows_all(ferry_goal goal, const ferry_domain *d);
 /* bridge: auto (select/choose.c): keep in the split those of its intermediate domains that a trial on what it shows
  * recommends. The task that it is a split of (or of a control of it) has the methods, and remembers the choice. Nothing

@@ -28,12 +28,14 @@ ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task, int64_t 
     FERRY_ARGS_OUT(ctx, out, out, task);
 
     if (repeat == FERRY_ALL_LABELS) return ferry_i_task_resolved(ctx, task, out);
-    if (repeat < 0)
+    if (repeat < FERRY_AS_FITTED)
         return ferry_i_fail(ctx, FERRY_EINVAL, "repeat = %lld is below 0",
                             (long long)repeat);
     const uint64_t seed = ctx->seed;
     ferry_status st = ferry_i_task_use_seed(ctx, task);
-    if (st == FERRY_OK) st = ferry_i_task_split(ctx, task, repeat, out);
+    if (st == FERRY_OK)
+        st = ferry_i_task_split(ctx, task,
+                                repeat == FERRY_AS_FITTED ? FERRY_DEPLOYED : repeat, out);
     ctx->seed = seed;
     return st;
 }

@@ -59,6 +59,34 @@ def test_fit(folder):
     assert "needs -m METHOD" in bad.err, bad
 
 
+def test_labelled_not_given(folder):
+    """The case of real life: few labels and many blank cells. All labels are visible, methods have scores all the same, and a
+    model learns from all."""
+    def table(name, n, known, shift):
+        draw = random.Random(name)
+        rows = []
+        for i in range(n):
+            k = draw.randrange(3)
+            rows.append(f"{name}{i},{'abc'[k] if i < known else ''}," + ",".join(f"{draw.gauss(2 * (k == j) + shift, 1):.3f}" for j in range(3)))
+        write(folder, name + ".csv", "id,kind,u,v,w\n" + "\n".join(rows) + "\n")
+    table("theirs", 90, 90, .3)
+    table("mine", 150, 30, 0)
+    task = write(folder, "t.yaml", "task: mine\ngoal: classify\ndomains:\n  - {name: theirs, role: source, id: id, label: kind, x: theirs.csv}\n"
+                 "  - {name: mine, role: target, id: id, label: kind, x: mine.csv}\nmethods: [svm, knn, majority, cdspp]\n")
+    r = ferry("run", task, "-o", folder + "/o")
+    assert "30 labels of your own, 120 rows to predict" in r.out and "2 x 5-fold cross-validation" in r.out, r
+    d = parses(read(folder, "o/results.json"))
+    a = d["answer"]
+    assert d["folds"] == 5 and d["visible"] == 30 and a["labels"] == 30 and a["validated"] and a["low"] < a["value"] < a["high"], a
+    scores = {m["name"]: m["mean"] for m in d["results"]}
+    assert scores["majority"] < 0.5 < scores["svm"], scores
+    assert all(0 <= x * 6 <= 6 and abs(x * 6 - round(x * 6)) < 1e-9 for m in d["results"] for x in m["runs"]), d["results"]  # folds of 6
+    r = ferry("fit", task, "-m", "svm", "-o", folder + "/m.ferry")
+    assert "it could see" in r.err and "30" in r.err, r
+    none = parses(ferry("run", task, "--set", "domains.mine.labelled=none", "--json", "-q", "-o", folder + "/none").out)
+    assert none["folds"] == 0 and none["visible"] == 0, none["visible"]
+
+
 def test_every_goal(folder):
     for goal in METHODS:
         task = task_of(folder, goal, 1)

@@ -45,7 +45,7 @@ def task_of(folder, source, target, methods, more="", evaluate="repeats: 1"):
 goal: multilabel
 domains:
   - {{name: s, role: source, x: {source}{more}}}
-  - {{name: t, role: target, x: {target}{more}}}
+  - {{name: t, role: target, labelled: none, x: {target}{more}}}
 methods: [{', '.join(methods)}]
 evaluate: {{{evaluate}, metrics: [{', '.join(METRICS)}]}}
 """)
@@ -103,7 +103,7 @@ def test_odd_labels(folder):
 goal: multilabel
 domains:
   - {{name: s, role: source, x: s.csv, label: 'last:4'}}
-  - {{name: t, role: target, x: t.csv, label: 'last:3'}}
+  - {{name: t, role: target, labelled: none, x: t.csv, label: 'last:3'}}
 methods: [mmltl, ranksvm, label-prior]
 evaluate: {{repeats: 2, metrics: [ranking-loss]}}
 """)

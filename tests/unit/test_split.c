@@ -248,6 +248,55 @@ static void test_is_dealt(void **state)
     ferry_task_free(t);
 }
 
+/* With `labelled: all` a deck is a cross-validation: every label is hidden once, but the only one of its class. */
+static void test_is_cross_validation(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int size[] = {12, 9, 1};
+    ferry_task *t = task_of(ctx, FERRY_CLASSIFY,
+                            classes(ctx, "t", FERRY_TARGET, 3, size, false), "all"),
+               *s = NULL;
+    ferry_hands hands = {0};
+    int hidden[22] = {0};
+
+    for (int64_t r = 0; r < 5; r++) {
+        uint8_t seen[22];
+        int shown = 0;
+        see(ctx, t, r, seen);
+        for (int i = 0; i < 22; i++) {
+            hidden[i] += !seen[i];
+            shown += seen[i];
+        }
+        assert_in_range(shown, 17, 18); /* 21 of 22 in 5 folds */
+    }
+    for (int i = 0; i < 22; i++)
+        assert_int_equal(hidden[i], i < 21);
+    assert_ok(ctx, ferry_i_task_split_hands(ctx, t, FERRY_DEPLOYED, &hands, &s));
+    assert_int_equal(ferry_domain_labels(target_of(s)), 22); /* a model learns from all */
+    assert_true(hands.folds);
+    ferry_task_free(s);
+    ferry_task_free(t);
+}
+
+/* Two labels of most classes: two folds, or what is hidden would be what the model knows least of. */
+static void test_folds_of_few_labels(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const int few[] = {2, 2, 2}, rare[] = {20, 2, 2};
+    ferry_hands hands = {0};
+    ferry_task *s = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        ferry_task *t =
+            task_of(ctx, FERRY_CLASSIFY,
+                    classes(ctx, "t", FERRY_TARGET, 3, i ? rare : few, false), "all");
+        assert_ok(ctx, ferry_i_task_split_hands(ctx, t, 0, &hands, &s));
+        assert_int_equal(hands.hands, i ? 5 : 2);
+        ferry_task_free(s);
+        ferry_task_free(t);
+    }
+}
+
 /* ---- how many ---- */
 
 static void check_shares(ferry_ctx *ctx, const int *size, const char *labelled, int a,
@@ -509,6 +558,8 @@ int main(void)
         TEST(test_order_of_rows),
         TEST(test_is_fair),
         TEST(test_is_dealt),
+        TEST(test_is_cross_validation),
+        TEST(test_folds_of_few_labels),
         TEST(test_shares),
         TEST(test_per_class_skips_classes_of_the_source),
         TEST(test_too_many),

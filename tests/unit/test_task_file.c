@@ -141,8 +141,9 @@ static void test_labelled(void **state)
         double value;
     } cases[] = {
         {"none", FERRY_SEEN_NONE, 0},
-        {"", FERRY_SEEN_UNSET, 0},
-        {"~", FERRY_SEEN_UNSET, 0},
+        {"all", FERRY_SEEN_ALL, 0},
+        {"", FERRY_SEEN_ALL, 0}, /* as if it were not there */
+        {"~", FERRY_SEEN_ALL, 0},
         {"2", FERRY_SEEN_COUNT, 2},
         {"0.5", FERRY_SEEN_FRACTION, 0.5},
         {"1.0", FERRY_SEEN_FRACTION, 1},
@@ -576,7 +577,7 @@ static void test_bad_labelled(void **state)
         const char *text, *message;
     } cases[] = {
         {"abc",
-         "domains[0].labelled: expected none, a count, a fraction, {per_class: N} or "
+         "domains[0].labelled: expected all, none, a count, a fraction, {per_class: N} or "
          "{ids: FILE}, not 'abc'"},
         {"0", "not '0'"},
         {"-1", "not '-1'"},
@@ -774,7 +775,7 @@ static void test_bad_sets(void **state)
     bad_set(ctx, RUN, "domains.q.labelled=1",
             "--set domains.q.labelled: the task has no domain 'q'");
     bad_set(ctx, RUN, "domains.t.labelled=abc",
-            "--set domains.t.labelled: expected none, a count");
+            "--set domains.t.labelled: expected all, none, a count");
     bad_set(ctx, RUN, "domains.t.x=gone.csv", "--set domains.t.x: ");
     bad_set(ctx, RUN, "evaluate.repeats=0",
             "--set evaluate.repeats: repeats = 0 is outside");

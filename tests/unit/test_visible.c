@@ -30,7 +30,7 @@ static void test_visible(void **state)
     assert_int_equal(ferry_domain_labels(ferry_task_domain_at(seen, 0)), 2);
     assert_int_equal(ferry_i_domain_id_count(ferry_task_domain_at(seen, 0)), 6);
     ferry_task_free(seen);
-    assert_fails(ctx, ferry_task_visible(ctx, task, -2, &seen), FERRY_EINVAL, "below 0");
+    assert_fails(ctx, ferry_task_visible(ctx, task, -3, &seen), FERRY_EINVAL, "below 0");
     assert_null(seen);
     ferry_task_free(task);
 }
