@@ -179,6 +179,16 @@ static void free_task(void *task)
     ferry_task_free(task);
 }
 
+/* The task with all labels in one numbering, for s alone. */
+static ferry_split *resolve(scope *s, const ferry_task *task)
+{
+    ferry_task *seen = NULL;
+
+    scope_check(s, ferry_i_task_resolved(scope_ctx(s), task, &seen));
+    scope_defer(s, free_task, seen);
+    return split_of(s, seen);
+}
+
 /* ---- one fit ---- */
 
 typedef struct fitting {
@@ -211,7 +221,7 @@ static void fits_body(scope *s, void *arg)
     fitting *f = arg;
 
     scope_defer(s, free_model, f);
-    ferry_split *split = split_resolved(s, f->task);
+    ferry_split *split = resolve(s, f->task);
     new_model(s, f, split->task);
     check_fits(s, f->how, split, f->m->options);
 }
@@ -404,7 +414,7 @@ static void fit_body(scope *s, void *arg)
 
     scope_defer(s, free_model, f);
     scope_check(s, ferry_i_blas_ready(scope_ctx(s)));
-    ferry_split *split = split_resolved(s, f->task);
+    ferry_split *split = resolve(s, f->task);
     new_model(s, f, split->task);
     check_fits(s, f->how, split, f->m->options);
     keep_schema(s, split->task, f->m);

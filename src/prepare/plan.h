@@ -27,18 +27,6 @@ ferry_lineup *lineup_find(scope *s, const ferry_task *task);
 /* Fails with FERRY_ENEEDS where the task does not have what is wanted. No value is looked at. */
 ferry_plan plan_make(scope *s, ferry_split *split, const ferry_wants *w);
 
-/* ---- the steps that fits of one task may share (shared.c) ---- */
-
-/* One scaler, in keep, from the rows of every domain that has the view. */
-void scale_space(scope *s, scope *keep, const ferry_plan *plan, ferry_prepared *p,
-                 int64_t g);
-/* All rows, in keep. */
-void all_rows(scope *s, scope *keep, const ferry_plan *plan, ferry_prepared *p);
-/* The same, for this fit or for all of the task. */
-ferry_status split_scale(scope *s, ferry_split *split, const ferry_plan *plan,
-                         ferry_prepared *p, int64_t g);
-void split_rows(scope *s, ferry_split *split, const ferry_plan *plan, ferry_prepared *p);
-
 /* How one view becomes columns of x. `map` has for the view's columns those of the scaler
  * (-1: left out), `to` those of the result (NULL: as they are). */
 typedef struct column_map {

@@ -10,6 +10,23 @@
 
 #include "prepare/plan.h"
 
+/* ---- a task for all methods ---- */
+
+ferry_split *split_of(scope *s, const ferry_task *task)
+{
+    ferry_split *split = NEW(s, ferry_split, 1);
+
+    *split = (ferry_split){.task = task, .keep = scope_within(s)};
+    return split;
+}
+
+const ferry_lineup *split_lineup(scope *s, ferry_split *split)
+{
+    (void)s;
+    if (!split->lineup) split->lineup = lineup_find(split->keep, split->task);
+    return split->lineup;
+}
+
 /* ---- what new data needs ---- */
 
 /* Each frame has a scaler of its own, copied from its space's. */
@@ -87,22 +104,31 @@ static void warn_of_lost(ferry_ctx *ctx, const ferry_space *s)
         f->lost_mean);
 }
 
-void scale_space(scope *s, scope *keep, const ferry_plan *plan, ferry_prepared *p,
-                 int64_t g)
+typedef struct scaling {
+    scope *keep;
+    const ferry_plan *plan;
+    ferry_prepared *p;
+    int64_t g;
+} scaling;
+
+/* One scaler, from the rows of every domain that has the view. */
+static void fit_space(scope *s, void *arg)
 {
-    const ferry_lineup *l = plan->of;
-    ferry_space *to = &p->space[g];
+    const scaling *a = arg;
+    const ferry_lineup *l = a->plan->of;
+    ferry_prepared *p = a->p;
+    ferry_space *to = &p->space[a->g];
     ferry_scale_part *part = NEW(s, ferry_scale_part, l->n);
     int64_t n = 0;
 
     for (int64_t d = 0; d < l->n; d++)
         for (int64_t v = 0; v < l->domain[d]->n_views; v++)
-            if (l->links->group[d][v] == g)
+            if (l->links->group[d][v] == a->g)
                 part[n++] = (ferry_scale_part){l->domain[d]->views[v]->x, l->map[d][v]};
     to->scale =
-        scaler_fit(s, keep, (ferry_scale)p->wants.scale, to->cols, n, part, &to->facts);
+        scaler_fit(s, a->keep, (ferry_scale)p->wants.scale, to->cols, n, part, &to->facts);
     if (must_be_roots(p, to))
-        to->scale = scaler_fit(s, keep, FERRY_SCALE_ROOTS, to->cols, n, part, NULL);
+        to->scale = scaler_fit(s, a->keep, FERRY_SCALE_ROOTS, to->cols, n, part, NULL);
 }
 
 /* Whether some delivered rows, or new data, need space g: the others cost nothing. */
@@ -118,12 +144,11 @@ static bool is_needed(const ferry_prepared *p, const ferry_plan *plan, int64_t g
 }
 
 /* What fails there is said of the view. */
-static void fit_scales(scope *s, ferry_split *split, const ferry_plan *plan,
-                       ferry_prepared *p)
+static void fit_scales(scope *s, scope *keep, const ferry_plan *plan, ferry_prepared *p)
 {
     for (int64_t g = 0; g < p->n_spaces; g++) {
         if (!is_needed(p, plan, g)) continue;
-        const ferry_status st = split_scale(s, split, plan, p, g);
+        const ferry_status st = scope_try(s, keep, fit_space, &(scaling){keep, plan, p, g});
         if (st == FERRY_ENUMERIC)
             (void)ferry_i_prefix(scope_ctx(s), st, "%s: view '%s'", p->wants.method,
                                  p->space[g].name);
@@ -251,7 +276,7 @@ static ferry_rows make_rows(scope *s, scope *keep, const ferry_plan *plan, int64
 
 /* In the order of the plan: sources, bridges, target. The target is the last, when
  * wanted. */
-void all_rows(scope *s, scope *keep, const ferry_plan *plan, ferry_prepared *p)
+static void all_rows(scope *s, scope *keep, const ferry_plan *plan, ferry_prepared *p)
 {
     p->rows = NEW(keep, ferry_rows, plan->of->n);
     for (int64_t d = 0; d < plan->of->n; d++) {
@@ -376,11 +401,11 @@ ferry_prepared *prepare(scope *s, ferry_split *split, const ferry_wants *w)
         delivered += plan.wanted[d];
     if (delivered != 1 || w->layout != FERRY_JOINED) p->wants.borrow = false;
     report_uses(s, &plan, p);
-    fit_scales(s, split, &plan, p);
+    fit_scales(s, keep, &plan, p);
     for (int64_t g = 0; g < p->n_spaces; g++)
         if (p->space[g].scale) warn_of_lost(scope_ctx(s), &p->space[g]);
     make_frames(keep, &plan, p);
-    split_rows(s, split, &plan, p);
+    all_rows(s, keep, &plan, p);
     report_scales(s, p);
     p->wants.borrow = false; /* new data come as a copy, unless asked for otherwise */
     return p;

@@ -132,19 +132,15 @@ typedef struct ferry_prepared {
     const ferry_links *links;
 } ferry_prepared;
 
-/* ---- a task whose columns are lined up once ---- */
+/* ---- a task whose columns are lined up once, for all methods ---- */
 
-typedef struct ferry_shared ferry_shared;
 typedef struct ferry_split {
     const ferry_task *task;      /* resolved; borrowed */
     struct ferry_lineup *lineup; /* NULL until somebody asks */
     scope *keep;                 /* of what is prepared */
-    ferry_shared *shared;        /* with other fits; NULL: nothing */
 } ferry_split;
-/* A resolved task, as long as s. */
+/* For this scope's use alone. */
 ferry_split *split_of(scope *s, const ferry_task *task);
-/* The same of any task. */
-ferry_split *split_resolved(scope *s, const ferry_task *task);
 const struct ferry_lineup *split_lineup(scope *s, ferry_split *split);
 
 /* Fails with a sentence (FERRY_ENEEDS) when the task does not have what is wanted; reads no

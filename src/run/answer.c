@@ -13,7 +13,6 @@
 
 #include "methods/method.h"
 #include "model/blend.h"
-#include "prepare/shared.h"
 
 static const double ENOUGH = .05; /* of the weight: members with less are not fitted */
 static const double LEVEL = .95;
@@ -279,7 +278,6 @@ static void one_repeat(scope *s, work *w, int64_t r)
     ctx->repeat = (uint64_t)r;
     scope_defer(s, free_split, w);
     scope_check(s, ferry_i_split_chosen(ctx, w->task, w->task, r, &w->split));
-    scope_check(s, ferry_i_task_share(ctx, w->split));
     const choice c = answer_choose(s, w->rs, w->split, w->single);
     keep_validated(w, &c, r);
     if (r == 0 && !w->rs->hands.folds) answer_members(s, w->rs, &c, w->a);
@@ -546,7 +544,6 @@ static void deploy(scope *s, work *w)
     scope_defer(s, free_split, w);
     scope_check(s, ferry_i_task_split(ctx, w->task, FERRY_DEPLOYED, &w->split));
     scope_check(s, ferry_i_task_bridges(ctx, w->task, 0, w->split));
-    scope_check(s, ferry_i_task_share(ctx, w->split));
     const choice c = answer_choose(s, w->rs, w->split, w->single);
     answer_members(s, w->rs, &c, w->a);
     answer_promise(s, &c, w->a);

@@ -25,9 +25,8 @@
 #include <string.h>
 
 #include "core/pool.h"
-#include "methods/method.h"
-#include "prepare/shared.h"
 #include "run/run.h"
+#include "methods/method.h"
 
 enum { NONE, QUICK, FULL };
 enum { FIRST = 2, DRAWS = 19, FULL_DRAWS = 39, OTHERS = 5 };
@@ -280,7 +279,6 @@ static ferry_status run_world(ferry_ctx *ctx, void *arg, int64_t i)
     for (int64_t r = w->repeat; r <= last && !finish; r++) {
         ctx->repeat = (uint64_t)r;
         FERRY_TRY(ferry_i_split_chosen(ctx, changed, d->task, r, &split));
-        FERRY_TRY(ferry_i_task_share(ctx, split));
         for (int64_t k = 0; k < d->rs->n && !finish; k++) {
             ferry_trial *t = wanted(&d->rs->result[k], w);
             if (!t || (!t->pub.source && t->why[w->draw])) continue;

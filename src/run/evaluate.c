@@ -17,7 +17,6 @@
 #include "core/pool.h"
 #include "linalg/blas.h"
 #include "methods/method.h"
-#include "prepare/shared.h"
 #include "run/run.h"
 
 /* A repeat under way: its split is made by the first of its cells and goes with the last. */
@@ -327,7 +326,6 @@ static ferry_status make_repeat(ferry_ctx *ctx, run *u, int64_t place)
     int64_t count = 0;
 
     if (!r->split) FERRY_TRY(ferry_i_split_chosen(ctx, u->task, u->task, place, &r->split));
-    FERRY_TRY(ferry_i_task_share(ctx, r->split));
     FERRY_TRY(ferry_i_score_new_mask(ctx, u->rs, &mask));
     FERRY_TRY(ferry_i_score_mask(ctx, u->rs, r->split, mask, &count));
     set_scored(u, place, &mask, count);
@@ -646,7 +644,6 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_task_split_hands(ctx, task, 0, &rs->hands, &split));
     FERRY_TRY(ferry_i_task_bridges(ctx, task, 0, split));
-    FERRY_TRY(ferry_i_task_share(ctx, split));
     FERRY_TRY(ferry_i_task_teaches(ctx, split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));

@@ -16,7 +16,6 @@
 
 #include "methods/method.h"
 #include "model/blend.h"
-#include "prepare/shared.h"
 
 enum { FOLDS = 5, LABELS = 1000, LEAST = 4, SOME = 6 };
 
@@ -240,7 +239,6 @@ static void hide_fold(scope *s, work *w, int64_t f)
     ferry_domain_free(w->less->domains[w->target]);
     w->less->domains[w->target] = less;
     scope_defer(s, free_task, w->less);
-    scope_check(s, ferry_i_task_share(scope_ctx(s), w->less));
     w->now = f;
 }
 

@@ -84,7 +84,6 @@ done:
 void ferry_task_free(ferry_task *t)
 {
     if (!t) return;
-    if (t->shared) t->unshare(t->shared);
     for (int64_t i = 0; i < t->n_domains; i++)
         ferry_domain_free(t->domains[i]);
     for (int64_t i = 0; i < t->n_methods; i++) {

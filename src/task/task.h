@@ -65,9 +65,6 @@ struct ferry_task {
     ferry_choices *choices; /* of a task from a file */
     /* Made for one fit, and nobody looks at it after that: a method may let go of the ratings that it has taken. */
     bool passing;
-    /* What its fits have in common (prepare/shared.c); NULL: nothing. Such a task is not changed any more. */
-    struct ferry_shared *shared;
-    void (*unshare)(struct ferry_shared *);
 };
 
 /* A method's other algorithm was an option `mode` of it once: NAME with mode: paper is NAME-paper, with mode: ferry NAME

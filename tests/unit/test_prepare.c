@@ -1,6 +1,5 @@
 /* From tasks to numbers: columns, labels, layouts, new data, the model's file. */
 #include "kept.h"
-#include "prepare/shared.h"
 #include "small_task.h"
 
 static const char *const abc[] = {"a", "b", "c"}, *const cbd[] = {"c", "b", "d"},
@@ -455,70 +454,6 @@ static void test_no_memory(void **state)
     ferry_task_free(w.task);
 }
 
-/* ---- what fits of one task share ---- */
-
-static void free_task(void *task)
-{
-    ferry_task_free(task);
-}
-
-/* Two methods that want the same get the same rows, one that wants other rows gets the same columns and scales, and all
- * have the numbers that they had alone. */
-static void shared_body(scope *s, void *arg)
-{
-    const whole *w = arg;
-    ferry_ctx *ctx = scope_ctx(s);
-    ferry_task *t = NULL;
-    ferry_wants one = w->wants, two = w->wants, three = w->wants;
-
-    scope_check(s, ferry_i_task_resolved(ctx, w->task, &t));
-    scope_defer(s, free_task, t);
-    scope_check(s, ferry_i_task_share(ctx, t));
-    two.method = "n";
-    three.labelled = !three.labelled;
-    ferry_split *a = split_resolved(s, t), *b = split_resolved(s, t);
-    const ferry_prepared *p = prepare(s, a, &one), *q = prepare(s, b, &two),
-                         *r = prepare(s, b, &three),
-                         *alone = prepare(s, split_of(s, w->task), &one);
-    assert_ptr_equal(a->task, b->task);
-    assert_ptr_equal(split_lineup(s, a), split_lineup(s, b));
-    assert_ptr_equal(p->rows, q->rows);
-    assert_ptr_not_equal(p->rows, r->rows);
-    assert_ptr_equal(p->space[0].scale, r->space[0].scale);
-    assert_string_equal(q->wants.method, "n");
-    assert_int_equal(p->n_rows, alone->n_rows);
-    for (int64_t i = 0; i < p->n_rows; i++)
-        for (int64_t v = 0; v < p->rows[i].n_x; v++) {
-            const ferry_matrix *x = p->rows[i].x[v], *y = alone->rows[i].x[v];
-            assert_int_equal(x->rows, y->rows);
-            assert_true(x->refs > 1); /* nobody's alone: methods that change rows copy them */
-            for (int64_t e = 0; e < x->rows * x->cols; e++) {
-                const double u = at(x, e / x->cols, e % x->cols);
-                const double o = at(y, e / x->cols, e % x->cols);
-                assert_memory_equal(&u, &o, sizeof u);
-            }
-        }
-}
-
-static ferry_status share_all(ferry_ctx *ctx, void *arg)
-{
-    return scope_run(ctx, shared_body, arg);
-}
-
-static void test_shared(void **state)
-{
-    ferry_ctx *ctx = *state;
-    whole w = {resolved(ctx, two_domains(ctx, false)), joined};
-
-    w.wants.scale = FERRY_SCALE_COMMON;
-    assert_ok(ctx, share_all(ctx, &w));
-    each_allocation_fails(ctx, share_all, &w);
-    w.wants.layout = FERRY_APART;
-    w.wants.shared = false;
-    assert_ok(ctx, share_all(ctx, &w));
-    ferry_task_free(w.task);
-}
-
 #define TEST(name) KEPT_TEST(name)
 
 int main(void)
@@ -528,7 +463,6 @@ int main(void)
         TEST(test_apart),           TEST(test_missing),    TEST(test_needs),
         TEST(test_positive),        TEST(test_save),       TEST(test_strange),
         TEST(test_strange_columns), TEST(test_other_data), TEST(test_no_memory),
-        TEST(test_shared),
     };
     return cmocka_run_group_tests_name("prepare", tests, NULL, NULL);
 }
