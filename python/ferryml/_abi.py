@@ -4,6 +4,7 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_double, c
 
 VERSION = (0, 3)
 FERRY_ALL_LABELS = -1
+FERRY_AS_FITTED = -2
 
 # ferry_status
 FERRY_OK = 0
@@ -493,6 +494,7 @@ ferry_run_info._fields_ = [
     ("least", c_double),
     ("truth", POINTER(ferry_truth)),
     ("bridge", c_char_p),
+    ("folds", c_int64),
 ]
 
 ferry_result._fields_ = [
