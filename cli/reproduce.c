@@ -51,17 +51,18 @@ static const char *missing_of(const cli *c, const study *s)
     return NULL;
 }
 
-/* The one folder that has everything a study needs; NULL: it is in several. */
+/* The one folder that has everything a study needs; NULL: it is in several, or nothing is needed. */
 static const char *data_of(const cli *c, const study *s)
 {
     const char *one = NULL, *folder = NULL;
     bool there = true;
+    int64_t n = 0;
 
-    for (int64_t i = 0; find_need(c, s, i, &there, &folder); i++) {
+    for (; find_need(c, s, n, &there, &folder); n++) {
         if (one && folder && strcmp(one, folder) != 0) return NULL;
         one = folder;
     }
-    return one ? one : data_folder(c, 0);
+    return one || n == 0 ? one : data_folder(c, 0);
 }
 
 /* ---- the list ---- */

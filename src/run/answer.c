@@ -540,7 +540,7 @@ static void deploy(scope *s, work *w)
 {
     ferry_ctx *ctx = scope_ctx(s);
 
-    ctx->repeat = (uint64_t)w->rs->run.planned; /* after all others */
+    ctx->repeat = 0; /* as in ferry_fit_answer(): what is told here is what that fits */
     scope_defer(s, free_split, w);
     scope_check(s, ferry_i_task_split(ctx, w->task, FERRY_DEPLOYED, &w->split));
     scope_check(s, ferry_i_task_bridges(ctx, w->task, 0, w->split));

@@ -298,8 +298,9 @@ static void fit_one(scope *s, void *arg, int64_t i)
     *cell =
         (ferry_run_cell){.how = e->how, .opts = e->opts, .split = w->less, .mask = w->mask};
     scope_defer(s, clear_cell, cell);
-    (void)snprintf(name, sizeof name, "fold-%lld-%lld-%lld", (long long)w->c[j].place,
-                   (long long)scope_ctx(s)->repeat, (long long)w->now);
+    /* The number of labels tells the folds of a repeat from those of all labels. */
+    (void)snprintf(name, sizeof name, "fold-%lld-%lld-%lld-%lld", (long long)w->c[j].place,
+                   (long long)scope_ctx(s)->repeat, (long long)w->n, (long long)w->now);
     const ferry_status st = ferry_i_cell_run(scope_ctx(s), w->rs, name, cell);
     w->failed[j] = ferry_i_skips(st);
     if (w->failed[j]) return;

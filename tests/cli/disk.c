@@ -70,6 +70,13 @@ static int where_fd(int fd)
     return n > 0 ? where_is(path) : 0;
 }
 
+/* The power goes; not while another thread writes down what the disk has. */
+static void power_off(void)
+{
+    (void)pthread_mutex_lock(&one_at_a_time);
+    (void)raise(SIGKILL);
+}
+
 /* One more event: perhaps the last. True: it is, and a write may still be torn. */
 static int cut_here(void)
 {
@@ -78,7 +85,7 @@ static int cut_here(void)
 
     if (!cut || n < atoi(cut)) return 0;
     if (getenv("FERRY_TEST_TORN")) return 1;
-    (void)raise(SIGKILL);
+    power_off();
     return 1;
 }
 
@@ -147,7 +154,7 @@ int fsync(int fd)
 {
     REAL(fsync)
     int done = 0;
-    if (where_fd(fd) && cut_here()) (void)raise(SIGKILL);
+    if (where_fd(fd) && cut_here()) power_off();
     ALONE(done = synced(fd, real(fd)));
     return done;
 }
@@ -156,7 +163,7 @@ int fdatasync(int fd)
 {
     REAL(fdatasync)
     int done = 0;
-    if (where_fd(fd) && cut_here()) (void)raise(SIGKILL);
+    if (where_fd(fd) && cut_here()) power_off();
     ALONE(done = synced(fd, real(fd)));
     return done;
 }
@@ -166,7 +173,7 @@ ssize_t write(int fd, const void *bytes, size_t n)
     REAL(write)
     if (where_fd(fd) == 2 && cut_here()) {
         (void)!real(fd, bytes, n / 2);
-        (void)raise(SIGKILL);
+        power_off();
     }
     return real(fd, bytes, n);
 }
@@ -176,7 +183,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
     REAL(pwrite)
     if (where_fd(fd) == 2 && cut_here()) {
         (void)!real(fd, bytes, n / 2, at);
-        (void)raise(SIGKILL);
+        power_off();
     }
     return real(fd, bytes, n, at);
 }
@@ -184,7 +191,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
 int ftruncate(int fd, off_t n)
 {
     REAL(ftruncate)
-    if (where_fd(fd) == 2 && cut_here()) (void)raise(SIGKILL);
+    if (where_fd(fd) == 2 && cut_here()) power_off();
     return real(fd, n);
 }
 
@@ -195,7 +202,7 @@ int rename(const char *from, const char *to)
     int done = 0;
 
     if (!in) return real(from, to);
-    if (cut_here()) (void)raise(SIGKILL);
+    if (cut_here()) power_off();
     ALONE(done = real(from, to); list_names("later", (unsigned long)++changes));
     return done;
 }
@@ -207,7 +214,7 @@ int unlink(const char *path)
     int done = 0;
 
     if (!in) return real(path);
-    if (cut_here()) (void)raise(SIGKILL);
+    if (cut_here()) power_off();
     ALONE(done = real(path); list_names("later", (unsigned long)++changes));
     return done;
 }

@@ -182,7 +182,7 @@ def test_sets_as_classes(folder):
 def test_nothing_to_learn_from(folder):
     start(folder)
     alone = write(folder, "alone.yaml", "task: t\ngoal: classify\ndomains:\n"
-                  "  - {name: t, role: target, x: t.csv, label: kind}\n")
+                  "  - {name: t, role: target, x: t.csv, label: kind, labelled: none}\n")
     refused("run", alone, says="nothing to learn from: target 't' shows no labels (labelled: none) and no source has any")
 
 
