@@ -6,6 +6,7 @@ from typing import Dict, Optional
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -56,6 +57,16 @@ def _labels(y, goal, name):
     if y.ndim != wanted:
         raise ValueError(f"labels of {name}: expected {wanted} dimension{'s' * (wanted > 1)}, got {y.ndim}")
     return y
+
+
+def _shown(y, weight, unlabelled):
+    """(known labels, their weights or None, where they are) of what a score is asked about."""
+    y = labels_of(y)
+    known = ~hidden(y, unlabelled)
+    known = known.all(axis=1) if known.ndim == 2 else known
+    if not known.any():
+        raise ValueError("score: none of the labels in y is known")
+    return plain(y[known]), None if weight is None else np.asarray(weight)[known], known
 
 
 class FerryEstimator(BaseEstimator):
@@ -356,6 +367,11 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         answer[p.cls < 0] = None
         return answer
 
+    def score(self, X, y, sample_weight=None):
+        """Share of the rows that are predicted right, of those whose class is known."""
+        y, weight, known = _shown(y, sample_weight, getattr(self, "unlabelled", None))
+        return accuracy_score(y, self.predict(X)[known], sample_weight=weight)
+
     def decision_function(self, X):
         """Scores, larger is likelier: one column per class in the order of classes_; with two classes, how much more likely
         the second is; with label sets, one column per label."""
@@ -531,6 +547,11 @@ class FerryRegressor(RegressorMixin, FerryEstimator):
     def predict(self, X):
         """Numbers for rows."""
         return self._predict(X).value
+
+    def score(self, X, y, sample_weight=None):
+        """R squared on the rows whose number is known."""
+        y, weight, known = _shown(y, sample_weight, getattr(self, "unlabelled", None))
+        return r2_score(y, self.predict(X)[known], sample_weight=weight)
 
 
 def _real(y):

@@ -3,6 +3,7 @@ import contextlib
 import html
 import json
 import os
+import re
 import tempfile
 import warnings
 from ctypes import POINTER, byref, c_void_p
@@ -18,6 +19,13 @@ from ._lib import FerryError, Handle, context, in_python, lib, listed, new_text,
 
 VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(9)}
 KINDS = {_abi.FERRY_KIND_BASELINE: "baseline", _abi.FERRY_KIND_TRANSFER: "transfer", _abi.FERRY_KIND_CONTROL: "control"}
+
+
+NEXT = {"classify": "Ferry", "multilabel": "Ferry", "regress": "FerryNumbers"}  # what fits that which the answer recommends
+
+
+def _next(goal):
+    return f"ferryml.{NEXT[goal]}().fit(X, y, sources=...)" if goal in NEXT else None
 
 
 _EVERYTHING = object()  # all labels of the target are visible
@@ -346,7 +354,7 @@ class Comparison:
         info = lib.ferry_results_info(p).contents
         self.goal = text(lib.ferry_goal_name(info.goal))
         self.seed, self.repeats, self.visible = info.seed, info.repeats, info.visible
-        self.verdict = text(info.sentence)
+        self.verdict = in_python(text(info.sentence))
         self.runs, self.seconds, self.verdicts, self.skipped, self.metrics = {}, {}, {}, {}, {}
         rows = []
         for r in listed(lib.ferry_results_at, p):
@@ -367,7 +375,7 @@ class Comparison:
                         "high": c.high if c.baseline else np.nan, "verdict": VERDICTS.get(c.verdict, "?"),
                         "seconds": float(np.mean(self.seconds[name])) if c.repeats else np.nan})
             if c.kind == _abi.FERRY_KIND_TRANSFER:
-                self.verdicts[name] = {"verdict": VERDICTS.get(c.verdict, "?"), "sentence": text(c.sentence), "gain": c.gain,
+                self.verdicts[name] = {"verdict": VERDICTS.get(c.verdict, "?"), "sentence": in_python(text(c.sentence)), "gain": c.gain,
                                        "low": c.low, "high": c.high, "p": c.p, "p_holm": c.p_holm, "p_source": c.p_high,
                                        "baseline": text(c.baseline)}
             rows.append(row)
@@ -378,7 +386,12 @@ class Comparison:
     @property
     def answer(self):
         """What to use, what to expect of it, what the source is worth; None when it was not asked for."""
-        return self.to_dict()["answer"]
+        found = self.to_dict()["answer"]
+        if found:
+            found = {key: in_python(value) if isinstance(value, str) else value for key, value in found.items()}
+            if (found.get("next") or "").startswith("ferry fit TASK "):
+                found["next"] = _next(self.goal)
+        return found
 
     @property
     def best(self):
@@ -389,15 +402,19 @@ class Comparison:
     def __str__(self):
         out = c_void_p()
         context().call(lib.ferry_results_table, self._handle.pointer, None, byref(out))
-        return new_text(out)
+        return self._in_python(new_text(out))
 
     __repr__ = __str__
+
+    def _in_python(self, words):
+        """Words of the library, with what to call next in place of its command."""
+        return re.sub("  Next +ferry fit TASK .*\n", f"  Next     {_next(self.goal)}\n" if self.goal in NEXT else "", in_python(words))
 
     def explain(self, method=None):
         """What the table leaves out, as text; or all about one method."""
         out = c_void_p()
         context().call(lib.ferry_results_explain, self._handle.pointer, method and method.encode(), byref(out))
-        return new_text(out)
+        return self._in_python(new_text(out))
 
     def to_dict(self):
         """What results.json has."""

@@ -3,6 +3,7 @@
 Numbers are lent to the library, not copied, when they are C-ordered float64 arrays or CSR matrices with float64 values
 and int32 indices in order; anything else is copied once, to that.
 """
+import datetime
 import hashlib
 import itertools
 import weakref
@@ -276,6 +277,8 @@ def add_view(ctx, domain, name, x, ids=None, features=None):
 
 # ---- labels ----
 
+TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)  # of pandas, too, but its NaT
+
 def labels_of(y):
     """y as an array whose labels keep their types: what is missing in a column of pandas, polars or Arrow is None."""
     if hasattr(y, "toarray"):
@@ -288,6 +291,8 @@ def labels_of(y):
         if isinstance(y, list) and any(v is None for v in y):
             y = np.array(y, dtype=object)
     y = np.asarray(y)
+    if y.dtype.kind in "Mm" or (y.dtype.kind == "O" and any(isinstance(v, TIMES) for v in y.flat)):
+        raise ValueError("y: dates and times are neither classes nor numbers: make numbers of them, such as days since the first, or text")
     if y.dtype.kind == "O" and any(type(v).__name__ == "NAType" for v in y.flat):
         y = np.array([None if type(v).__name__ == "NAType" else v for v in y.flat], dtype=object).reshape(y.shape)
     return y

@@ -95,6 +95,15 @@ WORDS = (
     (r"\(graphs: \[\{name: links, edges: FILE\}\], or knn: 10 for one of its nearest\)",
      "(Domain(X, graphs={name: matrix}); sklearn.neighbors.kneighbors_graph(X, 10) makes one of the nearest)"),
     (r" \(ferry predict takes .*=EDGES\)", " (graphs={name: matrix} of the Domain)"),
+    (r"--set\s+evaluate\.repeats=(\d+)", r"repeats=\1"),
+    (r"set\s+evaluate\.repeats\s+to\s+(\d+)", r"write repeats=\1"),
+    (r"\(ferry\s+explain\s+says\s+why\)", "(.skipped says why)"),
+    (r": ferry table DIR --all\.", " (.table has them)."),
+    (r"goal: (regress|classify|multilabel) (predicts|is|reads)", r"goal='\1' \2"),
+    (r"\(labelled: (all|none)\)", r"(labelled='\1')"),
+    (r"such as labelled: 20, or labelled: all for all there are", "such as labelled=20, or labelled=None for all there are"),
+    (r"\(labelled: \{(.*?): (.*?)\}\)", r"(labelled={'\1': \2})"),
+    (r"\(labelled: (.*?)\)", r"(labelled=\1)"),
 )
 
 
@@ -304,7 +313,7 @@ class Context:
         """Hand what was warned of to Python."""
         lines, self._warned = self._warned, []
         for line in dict.fromkeys(lines):
-            warn(line)
+            warn(in_python(line))
 
     def set(self, seed=None, threads=None):
         """Settings of the next call."""

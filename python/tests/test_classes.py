@@ -114,6 +114,16 @@ class Values(unittest.TestCase):
             ferryml.SVM().fit(ferryml.Domain(X, ids=[f"a\0{i}" for i in range(N)]), K)
 
 
+    def test_dates_are_refused(self):
+        days = np.arange("2020-01", "2020-04", dtype="datetime64[D]")[:N]
+        for y in (days, days - days[0], days.astype(object), list(days.astype(object))):
+            for kind in (ferryml.SVM, ferryml.RidgeRegressor, ferryml.FerryNumbers):
+                with self.assertRaisesRegex(ValueError, "dates and times are neither classes nor numbers"):
+                    kind().fit(X, y)
+            with self.assertRaisesRegex(ValueError, "dates and times are neither classes nor numbers"):
+                ferryml.compare(X, y, methods=["svm"])
+
+
 class Files(unittest.TestCase):
     def test_load(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -437,6 +437,22 @@ class Files(unittest.TestCase):
         self.assertTrue({m["name"] for m in found["members"]} <= {"svm", "knn", "cdspp"})
         self.assertTrue(all(found[line] for line in ("use", "expect", "source")))
 
+    def test_speaks_python(self):
+        """What the library advises to write in a task file or to call is told as what to write here."""
+        r = ferryml.compare(XT, YT, sources=SOURCES, methods=["svm", "knn", "cdspp"], labelled=30, repeats=1, controls="none")
+        said = " ".join((str(r) + r.explain() + str(r.answer) + r.verdict).split())
+        self.assertIn("write repeats=10", said)
+        self.assertIn("ferryml.Ferry().fit(X, y, sources=...)", said)
+        self.assertNotRegex(said, r"ferry fit|--set|evaluate\.repeats|task file")
+        self.assertEqual(r.answer["next"], "ferryml.Ferry().fit(X, y, sources=...)")
+        for theirs, ours in (("about 40 repeats would decide: --set evaluate.repeats=40", "about 40 repeats would decide: repeats=40"),
+                             ("3 methods have no result (ferry explain says why).", "3 methods have no result (.skipped says why)."),
+                             ("5 more methods: ferry table DIR --all.", "5 more methods (.table has them)."),
+                             ("all of them numbers; goal: regress predicts numbers", "all of them numbers; goal='regress' predicts numbers"),
+                             ("visible to the methods (labelled: 20), none", "visible to the methods (labelled=20), none"),
+                             ("visible (labelled: {per_class: 5}), none", "visible (labelled={'per_class': 5}), none")):
+            self.assertEqual(_lib.in_python(theirs), ours)
+
     def test_doctor(self):
         self.assertIn("libraries", ferryml.doctor())
 

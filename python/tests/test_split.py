@@ -49,6 +49,31 @@ class Folds(unittest.TestCase):
             self.assertGreater(found.best_score_, 0.5)
             self.assertEqual(set(found.predict(X)), set(y[:60]))
 
+    def test_scores_are_of_known_labels(self):
+        """Whatever dealt the folds: score() passes over the rows whose label is not known."""
+        model = ferryml.SVM().fit(X, K)
+        for name, y in KINDS.items():
+            model.set_params(unlabelled=-1 if name == "marked" else None)
+            wrong = model.predict(X[:60]) != K[:60]
+            y = K.astype(object) if name == "text" else y
+            y = np.where(np.arange(N) < 60, y, None) if name == "text" else y
+            self.assertAlmostEqual(model.score(X, y), 1 - wrong.mean(), msg=name)
+        weight = np.where(np.arange(N) == 7, 5.0, 1.0)
+        self.assertAlmostEqual(model.score(X, KINDS["marked"], weight), 1 - (wrong @ weight[:60]) / weight[:60].sum())
+        value = np.where(np.arange(N) < 60, X[:, 0] * 1.5, np.nan)
+        self.assertGreater(ferryml.RidgeRegressor().fit(X, value).score(X, value), 0.99)
+        with self.assertRaisesRegex(ValueError, "none of the labels in y is known"):
+            model.score(X[60:], KINDS["numbers"][60:])
+
+    @support.with_pandas
+    def test_columns_with_missing_labels(self):
+        import pandas
+        for dtype, values in (("Int64", K), ("boolean", K == 0), ("string", np.array(["a", "b", "c"])[K]), ("category", np.array(["a", "b", "c"])[K])):
+            y = pandas.Series(values, dtype=object)
+            y[60:] = None
+            found = cross_val_score(ferryml.LogReg(), X, y.astype(dtype), cv=ferryml.HiddenLabelSplit(3), error_score="raise")
+            self.assertTrue((found > 0.5).all(), (dtype, found))
+
     def test_what_is_wrong(self):
         with self.assertRaisesRegex(ValueError, "needs y"):
             next(ferryml.HiddenLabelSplit().split(X))
