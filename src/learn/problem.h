@@ -32,9 +32,10 @@ typedef struct graph {
 } graph;
 
 typedef struct ratings {
-    int64_t users, items; /* in the order of their ids */
-    matrix x, xt;         /* CSR, an entry may be 0; spread each by its own layout */
-    double lo, hi;        /* range */
+    int64_t users,
+        items;    /* in an order by what their ratings are: no file, name or unit decides */
+    matrix x, xt; /* CSR, an entry may be 0; spread each by its own layout */
+    double lo, hi;                      /* range */
     const ferry_ids *user_id, *item_id; /* the framework's */
     int64_t n;                          /* pairs that are asked for: new data alone */
     const int64_t *user, *item;         /* n: numbers as at fit, -1: never seen */
@@ -90,8 +91,9 @@ typedef struct problem {
     bool paired;
     int64_t n_pairs;
     const int64_t *in_source, *in_target;
-    const void *prepared; /* for column_name(), and how a model reads new data; NULL: no features */
-    const void *task;     /* wants RATINGS: for source_ratings() */
+    const void *
+        prepared; /* for column_name(), and how a model reads new data; NULL: no features */
+    const void *task; /* wants RATINGS: for source_ratings() */
 } problem;
 static inline const domain *target(const problem *p)
 {

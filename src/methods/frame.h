@@ -22,7 +22,7 @@ typedef struct arrivals {
 typedef struct catalogue {
     int64_t n_users, n_items, n_rated;
     ferry_ids *users,
-        *items;     /* those of the fit in the order of their ids, then who came later */
+        *items;     /* those of the fit as the problem had them, then who came later */
     double lo, hi;  /* range */
     int64_t *start; /* n_users + 1: item[start[i] .. start[i + 1]) are what user i rated */
     int32_t *item;

@@ -242,8 +242,8 @@ typedef struct folding {
     fitted *to;
 } folding;
 
-/* Users by the items that the model knew, then items by all users, also the new ones. In the order of ids, as at fit:
- * that of the rows decides nothing here either. */
+/* Users by the items that the model knew, then items by all users, also the new ones, in the order of ids: that of the
+ * rows decides nothing here either. */
 static void fold_body(scope *s, void *arg)
 {
     const folding *a = arg;
@@ -408,13 +408,14 @@ static void top_body(scope *s, void *arg)
 {
     asking_top *a = arg;
     const catalogue *c = a->f->rated;
-    const ferry_ids *who = a->users ? a->users : c->users;
+    const ferry_ids *who = a->users ? a->users : ids_sorted(s, c->users);
     const int64_t count = ferry_i_ids_count(who), items = c->n_items,
                   most_users = 1 + 200000 / (items + 1);
     uint8_t *skip = NEW(s, uint8_t, items);
     ranked *heap = NEW(s, ranked, a->n);
     int64_t *user = NEW(s, int64_t, most_users), at = 0, unknown = 0;
 
+    scope_check(s, ferry_i_ratings_new(scope_ctx(s), count * a->n, who, c->items, &a->out));
     for (int64_t from = 0; from < count && items > 0; from += most_users) {
         const int64_t mark = scope_mark(s),
                       n = count - from < most_users ? count - from : most_users;
@@ -446,12 +447,9 @@ ferry_status frame_top(ferry_ctx *ctx, const void *state, const ferry_ids *users
 {
     const fitted *f = state;
     const catalogue *c = f->rated;
-    const ferry_ids *who = users ? users : c->users;
     asking_top a = {f, users, n < c->n_items ? n : c->n_items, rated, NULL};
 
     *out = NULL;
-    FERRY_PASS(
-        ferry_i_ratings_new(ctx, ferry_i_ids_count(who) * a.n, who, c->items, &a.out));
     const ferry_status st = scope_run(ctx, top_body, &a);
     if (st == FERRY_OK)
         *out = a.out;

@@ -15,7 +15,7 @@ typedef enum arrangement {
     CHAIN, /* one numbering of all columns of all domains, all instances: what a domain lacks is 0 */
     NO_FEATURES, /* labels alone */
     STREAM, /* labelled rows, each domain in the columns of its only view; new rows come one by one (`online`) */
-    RATINGS /* users and items in the order of ids; no features */
+    RATINGS /* users and items by what their ratings are; no features */
 } arrangement;
 
 /* Whose rows are delivered. */

@@ -36,11 +36,12 @@ typedef struct new_data {
 /* Its rows. Labels are hidden, unless known. */
 domain problem_rows(scope *s, const new_data *how, const ferry_domain *d);
 
-/* wants RATINGS: the target's ratings are there, those of source i are made when they are asked for; in the order of
- * ids, and all of them here. */
+/* wants RATINGS: the target's ratings are there, those of source i are made when they are asked for, all of them here.
+ * Users and items are in an order by what their ratings are. */
 ratings source_ratings(scope *s, const problem *p, int i);
-/* The same of ratings that are no task's. */
+/* Ratings that are no task's: in the order of ids. */
 ratings ratings_sorted(scope *s, const ferry_ratings *from);
+const ferry_ids *ids_sorted(scope *s, const ferry_ids *ids);
 /* What problem_make() and problem_shape() do there. */
 problem *ratings_problem(scope *s, const ferry_task *task, const method *m);
 problem *ratings_shape(scope *s, const ferry_task *task, const method *m);

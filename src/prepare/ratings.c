@@ -1,23 +1,68 @@
-/* Ratings of a domain as numbers (problem.h): users and items in the order of their ids, which no file decides, and the
- * ratings that have a value as a sparse matrix and its transpose.
+/* Ratings of a domain as numbers (problem.h): users and items in an order by what their ratings are, which neither
+ * files nor names decide, and the ratings that have a value as a sparse matrix and its transpose.
  *
  * With --engine mpi every user and every item of the target is one process's to work out, with all its ratings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "prepare/problem.h"
 
-/* ---- an order that the file does not decide ---- */
+/* ---- an order that neither the file nor names decide ---- */
 
-typedef struct named {
+/* Of a rating where it is in the range, in so few digits that no unit decides. */
+static int64_t in_range(const ferry_ratings *r, double value)
+{
+    const double wide = r->hi - r->lo;
+
+    return wide > 0 ? llround(ldexp((value - r->lo) / wide, 24)) : 0;
+}
+
+/* to[at[e]] of every rating += a hash of it and of what is on its other side (NULL: nothing): sums of whole numbers,
+ * which have no order. */
+static void add_ratings(const ferry_ratings *r, const int32_t *at, const int32_t *other,
+                        const uint64_t *of, uint64_t *to)
+{
+    for (int64_t e = 0; e < r->n; e++) {
+        if (isnan(r->value[e])) continue;
+        const struct {
+            int64_t value;
+            uint64_t of;
+        } rating = {in_range(r, r->value[e]), of ? of[other[e]] : 0};
+        to[at[e]] += XXH3_64bits(&rating, sizeof rating);
+    }
+}
+
+/* Of users and items what they are by their ratings: their values, whom they are of, what else these rated and how, who
+ * else rated that. Who is alike by all of it may be exchanged for one another. 0: nobody rated it. */
+static void contents(const ferry_ratings *r, uint64_t *user, uint64_t *item)
+{
+    const int64_t users = ferry_i_ids_count(r->users), items = ferry_i_ids_count(r->items);
+    enum { TURNS = 2 };
+
+    for (int turn = 0; turn < TURNS; turn++) {
+        memset(user, 0, (size_t)users * sizeof *user);
+        add_ratings(r, r->user, r->item, turn > 0 ? item : NULL, user);
+        memset(item, 0, (size_t)items * sizeof *item);
+        add_ratings(r, r->item, r->user, user, item);
+    }
+}
+
+typedef struct ranked {
+    uint64_t key;
     const char *id;
     int32_t at;
-} named;
+} ranked;
 
-static int by_id(const void *a, const void *b)
+/* Those without a rating last, so that they do not count; who is alike by id, by its bytes (which no locale changes). */
+static int by_content(const void *a, const void *b)
 {
-    return strcmp(((const named *)a)->id, ((const named *)b)->id);
+    const ranked *x = a, *y = b;
+
+    if ((x->key == 0) != (y->key == 0)) return x->key == 0 ? 1 : -1;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return strcmp(x->id, y->id);
 }
 
 static void free_ids(void *ids)
@@ -25,8 +70,9 @@ static void free_ids(void *ids)
     ferry_i_ids_free(ids);
 }
 
-/* The ids by their bytes (which no locale changes); number[i] is where the i-th goes. */
-static const ferry_ids *sort_ids(scope *s, const ferry_ids *ids, int32_t *number)
+/* The ids in that order (key NULL: by id); number[i] is where the i-th goes. */
+static const ferry_ids *sort_ids(scope *s, const ferry_ids *ids, const uint64_t *key,
+                                 int32_t *number)
 {
     const int64_t n = ferry_i_ids_count(ids);
     ferry_ids *out = ferry_i_ids_new();
@@ -34,16 +80,25 @@ static const ferry_ids *sort_ids(scope *s, const ferry_ids *ids, int32_t *number
     if (!out) scope_check(s, ferry_i_nomem(scope_ctx(s)));
     scope_defer(s, free_ids, out);
     const int64_t mark = scope_mark(s);
-    named *list = NEW(s, named, n);
+    ranked *list = NEW(s, ranked, n);
     for (int64_t i = 0; i < n; i++)
-        list[i] = (named){ferry_i_ids_at(ids, i), (int32_t)i};
-    qsort(list, (size_t)n, sizeof *list, by_id);
+        list[i] = (ranked){key ? key[i] : 1, ferry_i_ids_at(ids, i), (int32_t)i};
+    qsort(list, (size_t)n, sizeof *list, by_content);
     for (int64_t i = 0; i < n; i++) {
         if (ferry_i_ids_add(out, list[i].id, NULL) < 0)
             scope_check(s, ferry_i_nomem(scope_ctx(s)));
         number[list[i].at] = (int32_t)i;
     }
     scope_release(s, mark);
+    return out;
+}
+
+const ferry_ids *ids_sorted(scope *s, const ferry_ids *ids)
+{
+    int32_t *number = NEW(s, int32_t, ferry_i_ids_count(ids));
+    const ferry_ids *out = sort_ids(s, ids, NULL, number);
+
+    scope_drop(s, number);
     return out;
 }
 
@@ -133,19 +188,24 @@ static matrix by_user(scope *s, const numbered *p, layout rows, ferry_ratings *l
     return (matrix){rows, (*x)->rows, (*x)->cols, *x};
 }
 
-/* `spread`: over the processes, if there are several. */
-static ratings sorted(scope *s, const ferry_ratings *from, bool spread,
+/* by_key: not by id; `spread`: over the processes, if there are several. */
+static ratings sorted(scope *s, const ferry_ratings *from, bool by_key, bool spread,
                       ferry_ratings *last_use)
 {
     const int64_t users = ferry_i_ids_count(from->users),
                   items = ferry_i_ids_count(from->items);
     int32_t *user = NEW(s, int32_t, users), *item = NEW(s, int32_t, items);
+    uint64_t *user_key = by_key ? NEW(s, uint64_t, users) : NULL,
+             *item_key = by_key ? NEW(s, uint64_t, items) : NULL;
     ratings r = {.users = users, .items = items, .lo = from->lo, .hi = from->hi};
     layout user_rows = HERE(users), item_rows = HERE(items);
     int64_t n_users = users, n_items = items;
 
-    r.user_id = sort_ids(s, from->users, user);
-    r.item_id = sort_ids(s, from->items, item);
+    if (by_key) contents(from, user_key, item_key);
+    r.user_id = sort_ids(s, from->users, user_key, user);
+    r.item_id = sort_ids(s, from->items, item_key, item);
+    scope_drop(s, user_key);
+    scope_drop(s, item_key);
     if (spread && rows_spread(s)) {
         user_rows = cut_rows(s, from, from->user, user, users, &n_users);
         item_rows = cut_rows(s, from, from->item, item, items, &n_items);
@@ -160,7 +220,7 @@ static ratings sorted(scope *s, const ferry_ratings *from, bool spread,
 
 ratings ratings_sorted(scope *s, const ferry_ratings *from)
 {
-    return sorted(s, from, false, NULL);
+    return sorted(s, from, false, false, NULL);
 }
 
 /* ---- a task ---- */
@@ -220,7 +280,7 @@ problem *ratings_problem(scope *s, const ferry_task *task, const method *m)
 
     scope_check(s, ferry_i_task_target(scope_ctx(s), task, &d));
     const bool own = task->passing && d->base && d->ratings != d->base->ratings;
-    *r = sorted(s, d->ratings, true, own ? d->ratings : NULL);
+    *r = sorted(s, d->ratings, true, true, own ? d->ratings : NULL);
     of[p->n - 1].r = r;
     return p;
 }
@@ -233,5 +293,5 @@ ratings source_ratings(scope *s, const problem *p, int i)
         scope_fail(s, FERRY_ENEEDS,
                    "%s needs ratings in every source; source '%s' has none with a value",
                    scope_ctx(s)->fitting, d->name);
-    return sorted(s, d->ratings, false, NULL);
+    return sorted(s, d->ratings, true, false, NULL);
 }
