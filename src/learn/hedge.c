@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "learn/cdspp_spaces.h"
+#include "learn/learner.h"
 
 /* ---- weights ---- */
 
@@ -312,19 +313,18 @@ typedef struct fitting {
     scope *s, *keep;
     const hedge_options *o;
     const domain *t;
-    ferry_rng *rng;
     hedge *h;
 } fitting;
 
-/* rows[0 .. the result) <- at most per_class (0: all) rows of each class, ascending. The first ones of each class in a
- * shuffled order are a uniform draw of them. */
+/* rows[0 .. the result) <- at most per_class (0: all) rows of each class, ascending: the first ones of each by their
+ * keys. */
 static int64_t draw_rows(const fitting *a, const domain *d, int64_t *rows)
 {
     const int64_t most = a->o->per_class, *order = NULL;
     int64_t *count = NEW(a->s, int64_t, a->h->k), n = 0;
     uint8_t *drawn = NEW(a->s, uint8_t, d->n);
 
-    if (most > 0) order = random_order(a->s, a->rng, d->n);
+    if (most > 0) order = rows_by_key(a->s, d->n, d->key);
     for (int64_t i = 0; i < d->n; i++) {
         const int64_t at = order ? order[i] : i;
         drawn[at] = !order || count[d->y.cls[at]]++ < most;
@@ -334,20 +334,21 @@ static int64_t draw_rows(const fitting *a, const domain *d, int64_t *rows)
     return n;
 }
 
-/* A learner after one PA pass over the rows in a random order: they come domain by domain, and such a learner remembers
- * best what it saw last. */
-static pa pass(const fitting *a, matrix z, const int32_t *y)
+/* A learner after one PA pass over the rows in the order of their keys: they stand domain by domain, and such a learner
+ * remembers best what it saw last. */
+static pa pass(const fitting *a, matrix z, const int32_t *y, const uint64_t *key)
 {
-    const int64_t k = a->h->k, *order = NULL;
+    const int64_t k = a->h->k;
+    const row_pass by = row_pass_new(a->s, z.n, key, k, y);
     pa p = pa_new(a->keep, (pa_kind)a->o->variant, a->o->C, k, z.cols, false);
     double *f = NEW(a->s, double, k);
 
-    order = random_order(a->s, a->rng, z.n);
     for (int64_t i = 0; i < z.n; i++) {
-        const ferry_row x = row_at(z, order[i]);
+        const ferry_row x = row_at(z, by.row[i]);
         pa_scores(&p, x, f);
-        (void)pa_learn(&p, x, row_norm2(x), y[order[i]], f);
+        (void)pa_learn(&p, x, row_norm2(x), by.number[y[by.row[i]]], f);
     }
+    pa_renumber(a->s, &p, by.number);
     return p;
 }
 
@@ -394,11 +395,12 @@ static matrix project(const fitting *a, const cdspp_spaces *c, matrix xs, int64_
 /* Z has both domains' labels: one learner sees the two as one domain. The target's learner of the rule of losses sees
  * the target's part of z alone, whose rows stand last. */
 static void learn_source(const fitting *a, const cdspp_spaces *c, matrix xs,
-                         const int32_t *ys, int64_t i)
+                         const int32_t *ys, const uint64_t *key, int64_t i)
 {
     hedge *h = a->h;
     const domain *t = a->t;
     int32_t *y = NEW(a->s, int32_t, xs.n + t->n);
+    uint64_t *keys = NEW(a->s, uint64_t, xs.n + t->n);
     block r = block_new(a->keep, HERE(c->rank), c->rank, c->shared);
 
     h->mu[i].b = block_new(a->keep, HERE(1), 1, c->rank);
@@ -407,15 +409,17 @@ static void learn_source(const fitting *a, const cdspp_spaces *c, matrix xs,
             ROW(r, e)[j] = AT(c->r, j, e);
     h->r[i].b = r;
     h->source[i] = (hedge_source){.codes = find_codes(a, c), .rank = c->rank};
-    for (int64_t e = 0; e < xs.n + t->n; e++)
+    for (int64_t e = 0; e < xs.n + t->n; e++) {
         y[e] = e < xs.n ? ys[e] : t->y.cls[e - xs.n];
+        keys[e] = e < xs.n ? key[e] : t->key[e - xs.n];
+    }
     const matrix z = project(a, c, xs, i);
-    h->ws[i] = pass(a, z, y);
+    h->ws[i] = pass(a, z, y, keys);
     if (h->rule != HEDGE_LOSSES) return;
     int64_t *own = NEW(a->s, int64_t, t->n);
     for (int64_t e = 0; e < t->n; e++)
         own[e] = xs.n + e;
-    h->wt[i] = pass(a, take_rows(a->s, z, t->n, own, false), t->y.cls);
+    h->wt[i] = pass(a, take_rows(a->s, z, t->n, own, false), t->y.cls, t->key);
 }
 
 /* Source d as number h->n, or left out when it has no class of the target. */
@@ -426,9 +430,12 @@ static void add_source(const fitting *a, const domain *d)
     const int64_t n = draw_rows(a, d, rows);
     const matrix xs = take_rows(a->s, d->x, n, rows, false);
     int32_t *ys = NEW(a->s, int32_t, n);
+    uint64_t *key = NEW(a->s, uint64_t, n);
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         ys[i] = d->y.cls[rows[i]];
+        key[i] = d->key[rows[i]];
+    }
     const cdspp_problem p = {{xs.m, ys}, {a->t->x.m, a->t->y.cls}, h->k, a->o->alpha};
     /* dim 0: all directions with a positive eigenvalue. Rank 0: no class in common. */
     const cdspp_spaces c = cdspp_solve(a->s, &p, 0);
@@ -440,7 +447,7 @@ static void add_source(const fitting *a, const domain *d)
     }
     if (ferry_i_ids_add(h->names, d->name, NULL) < 0)
         scope_check(a->s, ferry_i_nomem(scope_ctx(a->s)));
-    learn_source(a, &c, xs, ys, h->n++);
+    learn_source(a, &c, xs, ys, key, h->n++);
 }
 
 /* beta for a known number of rounds (the paper's setting, equations 33 and 39 with T for the unknown number of
@@ -472,8 +479,7 @@ void hedge_fit(scope *s, scope *keep, const problem *p, hedge_rule rule,
                const hedge_options *o, hedge *h)
 {
     const char *name = scope_ctx(s)->fitting;
-    /* One stream of random numbers for both methods: they draw the same rows, which makes them comparable. */
-    const fitting a = {s, keep, o, target(p), scope_rng(s, "hetomtl"), h};
+    const fitting a = {s, keep, o, target(p), h};
 
     *h = (hedge){.rule = rule, .post = o->post, .k = p->classes};
     make_lists(s, keep, p->n_sources, h);
@@ -487,7 +493,7 @@ void hedge_fit(scope *s, scope *keep, const problem *p, hedge_rule rule,
         scope_fail(s, FERRY_ENEEDS,
                    "%s needs a source with a class that the target's labelled rows have",
                    name);
-    if (rule == HEDGE_MISTAKES) h->target = pass(&a, a.t->x, a.t->y.cls);
+    if (rule == HEDGE_MISTAKES) h->target = pass(&a, a.t->x, a.t->y.cls, a.t->key);
     h->beta1 = beta_of(o->horizon, 2, o->beta1);
     h->beta2 = beta_of(o->horizon, (double)h->n, o->beta2);
     report_real(s, "sources", (double)h->n);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "learn/learner.h"
+
 /* ---- rows ---- */
 
 /* The engine's products may differ between CPUs in the last bits; rows_dot has one order of additions for all. */
@@ -49,14 +51,21 @@ int32_t row_argmax(int64_t n, const double *f)
     return best;
 }
 
-int64_t *random_order(scope *s, ferry_rng *rng, int64_t n)
-{
-    int64_t *order = NEW(s, int64_t, n);
+/* ---- a pass over rows that are all there ---- */
 
+row_pass row_pass_new(scope *s, int64_t n, const uint64_t *key, int64_t k,
+                      const int32_t *cls)
+{
+    const int64_t *row = rows_by_key(s, n, key);
+    int32_t *number = NEW(s, int32_t, k), next = 0;
+
+    for (int64_t c = 0; c < k; c++)
+        number[c] = -1;
     for (int64_t i = 0; i < n; i++)
-        order[i] = i;
-    shuffle(rng, n, order);
-    return order;
+        if (number[cls[row[i]]] < 0) number[cls[row[i]]] = next++;
+    for (int64_t c = 0; c < k; c++)
+        if (number[c] < 0) number[c] = next++;
+    return (row_pass){row, number};
 }
 
 /* ---- running means and deviations ---- */
@@ -189,6 +198,21 @@ void pa_average(const pa *p, ferry_row x, double *f)
     if (p->steps == 0) return;
     for (int64_t i = 0; i < p->u.n; i++)
         f[i] -= row_dot(x, ROW(p->u, i)) / (double)p->steps;
+}
+
+static void renumber(scope *s, block w, const int32_t *number)
+{
+    const block from = block_copy(s, w);
+
+    for (int64_t c = 0; c < w.n && w.k > 0; c++)
+        memcpy(ROW(w, c), ROW(from, number[c]), (size_t)w.k * sizeof(double));
+    scope_drop(s, from.at);
+}
+
+void pa_renumber(scope *s, pa *p, const int32_t *number)
+{
+    renumber(s, p->w, number);
+    if (p->u.at) renumber(s, p->u, number);
 }
 
 /* The step for a loss of l > 0 at a margin m. PA solves min |W' - W|^2 subject to a margin of 1: the factor 2 is there

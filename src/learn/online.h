@@ -57,8 +57,17 @@ double row_norm2(ferry_row x);
 void row_unit(int64_t n, double *value);
 /* Place of the largest, the first of equals; -1 for n = 0. */
 int32_t row_argmax(int64_t n, const double *f);
-/* The numbers 0 to n - 1 in a random order. */
-int64_t *random_order(scope *s, ferry_rng *rng, int64_t n);
+
+/* ---- a pass over rows that are all there ---- */
+
+/* Rows by their keys, and a number for each of k classes: that in which it comes first, so that in ties neither the order
+ * of a file nor the names of classes decide. Classes without a row come last. */
+typedef struct row_pass {
+    const int64_t *row;    /* n */
+    const int32_t *number; /* k */
+} row_pass;
+row_pass row_pass_new(scope *s, int64_t n, const uint64_t *key, int64_t k,
+                      const int32_t *cls);
 
 /* ---- means and deviations of the features of all rows so far (Welford) ---- */
 
@@ -114,6 +123,8 @@ pa pa_new(scope *keep, pa_kind kind, double C, int64_t k, int64_t d, bool averag
 void pa_scores(const pa *p, ferry_row x, double *f);
 /* f <- (W - U / steps) x, given W x in f. */
 void pa_average(const pa *p, ferry_row x, double *f);
+/* Class c <- number[c], after a pass in these numbers. */
+void pa_renumber(scope *s, pa *p, const int32_t *number);
 /* One step, from the scores f = W x; x'x = xx. A zero x changes nothing. */
 pa_step pa_learn(pa *p, ferry_row x, double xx, int32_t y, const double *f);
 

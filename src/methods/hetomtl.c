@@ -834,13 +834,13 @@ static kept_row *offline_row(scope *keep, hetomtl *f, row_scratch *c, const doma
     return keep_row(keep, &f->maps, &c->a.row, t->y.cls[i]);
 }
 
-/* In a random order, since a file's may be that of its classes: the first ones begin the basis, those that do not fit
- * are learned after it. */
+/* In the order of their keys, since a file's may be that of its classes: the first ones begin the basis, those that do
+ * not fit are learned after it. */
 static void hetomtl_fit(scope *s, scope *keep, const problem *p, const void *options,
                         void *state)
 {
     const domain *t = target(p);
-    const int64_t *order = random_order(s, scope_rng(s, "hetomtl"), t->n);
+    const int64_t *order = rows_by_key(s, t->n, t->key);
     hetomtl *f = state;
     bool finish = false;
 

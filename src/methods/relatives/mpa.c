@@ -1,5 +1,5 @@
-/* mpa: multi-class passive-aggressive learning on the target's own rows, one pass over the labelled ones in a random
- * order and then as labels come. It takes nothing from a source: what the transfer methods for streams have to beat.
+/* mpa: multi-class passive-aggressive learning on the target's own rows, one pass over the labelled ones in the order
+ * of their keys and then as labels come. It takes nothing from a source: what the transfer methods for streams have to beat.
  *
  *   f = W x,  r = argmax over k != y of f_k,  l = max(0, 1 - f_y + f_r)
  *   l > 0:  W_y += tau x,  W_r -= tau x,  tau = min(C, l / 2x'x)     (PA-I; learn/online.h has the others)
@@ -146,7 +146,8 @@ static void mpa_fit(scope *s, scope *keep, const problem *p, const void *options
 {
     const mpa_options *o = options;
     const domain *t = target(p);
-    const int64_t d = p->width, *order = random_order(s, scope_rng(s, "mpa"), t->n);
+    const int64_t d = p->width;
+    const row_pass pass = row_pass_new(s, t->n, t->key, p->classes, t->y.cls);
     bool finish = false;
     mpa *m = state;
 
@@ -156,12 +157,14 @@ static void mpa_fit(scope *s, scope *keep, const problem *p, const void *options
     void *scratch = mpa_scratch_new(s, m, p->classes, true, true);
     /* The running means know all rows first: the first ones would be scaled by those of next to nothing. */
     for (int64_t i = 0; m->causal && i < t->n; i++)
-        moments_add(&m->z, row_at(t->x, i));
+        moments_add(&m->z, row_at(t->x, pass.row[i]));
     for (int64_t i = 0; i < t->n && !finish; i++) {
-        const stream_label l = {row_at(t->x, order[i]), t->y.cls[order[i]], NULL, false};
+        const int64_t at = pass.row[i];
+        const stream_label l = {row_at(t->x, at), pass.number[t->y.cls[at]], NULL, false};
         mpa_learn(s, keep, m, scratch, &l);
         if (i % 4096 == 4095) finish = progress(s, "mpa", i + 1, t->n, NAN);
     }
+    pa_renumber(s, &m->pa, pass.number);
     report_real(s, "instances", (double)t->n);
     if (finish) report_fit(s, 0, NAN, FERRY_STOP_FINISH);
 }
