@@ -7,24 +7,35 @@
 
 The work is done by the C library; see docs/python.md.
 """
+from typing import Any
+
 from ._compare import Advice, Comparison, advise, answer, compare, load_results, select
 from ._data import Bridge, Domain, Source
+from . import _methods
 from ._ferry import AutoTransfer, Ferry, FerryNumbers
+from ._foreign import Task
 from ._io import datasets, doctor, fetch, load, read
 from ._lib import (FerryCancelled, FerryError, FerryFileNotFoundError, FerryIOError, FerryMemoryError, FerryNeedsError, FerryNumericError,
                    FerryValueError, FerryWarning, __version__)
 from ._methods import *  # noqa: F401,F403
-from ._methods import __all__ as _estimators
 from ._links import Link
 from ._model import Model
 from ._pipeline import Step, TransferPipeline, make_transfer_pipeline, per_domain, shared, target_only
 from ._split import HiddenLabelSplit
 
-__all__ = ["AutoTransfer", "Ferry", "FerryNumbers", "Advice", "Comparison", "advise", "answer", "compare", "load_results", "select", "datasets", "doctor", "fetch", "load", "read", "Bridge", "Domain", "Source", "Link", "Model", "Step", "TransferPipeline", "make_transfer_pipeline", "per_domain", "shared", "target_only", "HiddenLabelSplit", "FerryCancelled", "FerryError", "FerryFileNotFoundError", "FerryIOError", "FerryMemoryError",
-           "FerryNeedsError", "FerryNumericError", "FerryValueError", "FerryWarning", "__version__"] + _estimators
+__all__ = [
+    "AutoTransfer", "Ferry", "FerryNumbers", "Advice", "Comparison", "Task", "advise", "answer",
+    "compare", "load_results", "select", "datasets", "doctor", "fetch", "load", "read", "Bridge",
+    "Domain", "Source", "Link", "Model", "Step", "TransferPipeline", "make_transfer_pipeline",
+    "per_domain", "shared", "target_only", "HiddenLabelSplit", "FerryCancelled", "FerryError",
+    "FerryFileNotFoundError", "FerryIOError", "FerryMemoryError", "FerryNeedsError",
+    "FerryNumericError", "FerryValueError", "FerryWarning", "__version__",
+]
+__all__ += _methods.__all__
+_estimators = _methods.__all__
 
 
-def __getattr__(name):  # fetch_NAME, for each data set of the catalog
+def __getattr__(name: str) -> Any:  # fetch_NAME, for each data set of the catalog
     if name.startswith("fetch_"):
         from ._io import fetcher
         found = fetcher(name)

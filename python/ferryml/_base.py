@@ -1,7 +1,9 @@
 """What all estimators share. The classes themselves are in _methods.py, which generate.py writes."""
+from __future__ import annotations
+
 import copy
 from ctypes import byref, c_void_p
-from typing import Dict, Optional
+from typing import TYPE_CHECKING, Any, Dict, Optional
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +19,10 @@ from ._data import GOALS, Classes, Domain, Known, as_domains, hidden, labels_of,
 from ._lib import Handle, context, lib, text, warn
 from ._links import doubts, links_of, say
 from ._model import Model, Rows
+from ._types import Array, Labels, Path, Reals, Sources, Table, Target
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 try:  # scikit-learn 1.6
     from sklearn.utils.validation import validate_data as _validate_data
@@ -195,12 +201,12 @@ class FerryEstimator(BaseEstimator):
         return self.model_.predict(x, names, self._threads())
 
     @property
-    def diagnostics_(self):
+    def diagnostics_(self) -> Dict[str, Any]:
         """What the fit recorded: weights, traces, chosen settings."""
         check_is_fitted(self, "model_")
         return self.model_.diagnostics
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Write the model as a .ferry file, which ``ferry predict``, C programs and ferryml.load() read."""
         check_is_fitted(self, "model_")
         self.model_.save(path)
@@ -246,7 +252,7 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         tags.classifier_tags.poor_score = self._poor
         return tags
 
-    def fit(self, X, y=None, *, sources=None):
+    def fit(self, X: Target, y: Labels | None = None, *, sources: Sources | None = None) -> Self:
         """Learn from the target and its sources.
 
         Parameters
@@ -350,7 +356,7 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         out[:, columns >= 0] = p.score[:, columns[columns >= 0]]
         return p, out
 
-    def predict(self, X):
+    def predict(self, X: Target) -> Array:
         """Classes of rows, or a 0/1 matrix where label sets were learned."""
         if getattr(self, "multilabel_", False):
             p = self._predict(X)
@@ -367,12 +373,12 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         answer[p.cls < 0] = None
         return answer
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Target, y: Labels, sample_weight: Labels | None = None) -> float:
         """Share of the rows that are predicted right, of those whose class is known."""
         y, weight, known = _shown(y, sample_weight, getattr(self, "unlabelled", None))
-        return accuracy_score(y, self.predict(X)[known], sample_weight=weight)
+        return float(accuracy_score(y, self.predict(X)[known], sample_weight=weight))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Target) -> Reals:
         """Scores, larger is likelier: one column per class in the order of classes_; with two classes, how much more likely
         the second is; with label sets, one column per label."""
         check_is_fitted(self, "model_")
@@ -385,8 +391,10 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
 class _Proba:
     """Methods whose scores are probabilities: not negative, with sum 1. Not for label sets."""
 
+    _scores: Any
+
     @available_if(lambda self: not getattr(self, "multilabel_", False))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Target) -> Reals:
         """Probabilities, one column per class in the order of classes_."""
         check_is_fitted(self, "model_")
         _, score = self._scores(X)
@@ -401,6 +409,12 @@ class _Stream:
     """Methods that keep learning from a stream."""
 
     _poor = True  # one pass over the rows, as they come
+    _fit: Any
+    _check: Any
+    _is_plain: Any
+    _table: Any
+    model_: Any
+    unlabelled: Any
 
     def _stream(self):
         check_is_fitted(self, "model_")
@@ -410,7 +424,7 @@ class _Stream:
             self._rows = Rows(self.model_)
         return self._rows
 
-    def partial_fit(self, X, y, classes=None, *, sources=None):
+    def partial_fit(self, X: Table, y: Labels, classes: Labels | None = None, *, sources: Sources | None = None) -> Self:
         """Keep learning, row by row. The first call is a fit; new classes may appear later.
 
         Parameters
@@ -432,23 +446,22 @@ class _Stream:
             return self._fit(X, y, sources, classes)
         if classes is not None:
             self._places(plain(labels_of(classes)))
-        x = X if self._is_plain(X) else self._check(X, reset=False)[0]
-        if type(y) is not np.ndarray or y.ndim != 1:
-            y = column_or_1d(labels_of(y), warn=True)
-        if len(y) != x.shape[0]:
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{x.shape[0]}, {len(y)}]")
-        known = ~hidden(y, self.unlabelled)
+        x: Any = X if self._is_plain(X) else self._check(X, reset=False)[0]
+        labels: Any = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(labels_of(y), warn=True)
+        if len(labels) != x.shape[0]:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{x.shape[0]}, {len(labels)}]")
+        known = ~hidden(labels, self.unlabelled)
         rows = self._stream()
         if known.all():
-            at = self._places(plain(y)).astype(np.int32, copy=False)
+            at = self._places(plain(labels)).astype(np.int32, copy=False)
         else:
-            at = np.full(len(y), -1, dtype=np.int32)
-            at[known] = self._places(plain(y[known]))
+            at = np.full(len(labels), -1, dtype=np.int32)
+            at[known] = self._places(plain(labels[known]))
         names = self._table().texts
         if isinstance(x, np.ndarray):
             rows.learn_many(x, at, names)
         else:  # a few dense rows at a time
-            for i in range(0, len(y), 256):
+            for i in range(0, len(labels), 256):
                 part = sp.csr_matrix((x.data, x.indices, x.indptr), shape=x.shape)[i:i + 256].toarray()
                 rows.learn_many(part, at[i:i + 256], names)
         return self
@@ -486,7 +499,7 @@ class _Stream:
                              "features as input")
         return row
 
-    def learn_one(self, x, y):
+    def learn_one(self, x: Dict[Any, Any] | Labels, y: Any) -> Self:
         """Learn one row, an array or a dict of values by feature, and its class; as in river."""
         rows, row = self._stream(), self._row(x)
         table = self._table()
@@ -499,7 +512,7 @@ class _Stream:
         rows.learn(row, label)
         return self
 
-    def predict_one(self, x):
+    def predict_one(self, x: Dict[Any, Any] | Labels) -> Any:
         """The class of one row; None when none is known yet."""
         rows, row = self._stream(), self._row(x)
         at = rows.see(row)
@@ -518,7 +531,7 @@ class FerryRegressor(RegressorMixin, FerryEstimator):
         tags.regressor_tags.poor_score = self._poor
         return tags
 
-    def fit(self, X, y=None, *, sources=None):
+    def fit(self, X: Target, y: Labels | None = None, *, sources: Sources | None = None) -> Self:
         """Learn from the target and its sources.
 
         Parameters
@@ -537,21 +550,21 @@ class FerryRegressor(RegressorMixin, FerryEstimator):
         domains = self._domains(sources)
         if y is None and not domains:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        target = self._target(X)
+        target, values = self._target(X), None
         if y is not None:
-            y = _real(column_or_1d(labels_of(y), warn=True))
-            if target.n is not None and len(y) != target.n:
-                raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(y)}]")
-        return self._learn("regress", target, y, domains, None)
+            values = _real(column_or_1d(labels_of(y), warn=True))
+            if target.n is not None and len(values) != target.n:
+                raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(values)}]")
+        return self._learn("regress", target, values, domains, None)
 
-    def predict(self, X):
+    def predict(self, X: Target) -> Reals:
         """Numbers for rows."""
         return self._predict(X).value
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Target, y: Labels, sample_weight: Labels | None = None) -> float:
         """R squared on the rows whose number is known."""
         y, weight, known = _shown(y, sample_weight, getattr(self, "unlabelled", None))
-        return r2_score(y, self.predict(X)[known], sample_weight=weight)
+        return float(r2_score(y, self.predict(X)[known], sample_weight=weight))
 
 
 def _real(y):
@@ -567,7 +580,7 @@ def _real(y):
 class FerryTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FerryEstimator):
     """A method that embeds instances in a space of few dimensions."""
 
-    def fit(self, X, y=None, *, sources=None):
+    def fit(self, X: Target, y: Labels | None = None, *, sources: Sources | None = None) -> Self:
         """Learn from the target and its sources.
 
         Parameters
@@ -587,20 +600,20 @@ class FerryTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FerryE
         if target.n == 1:
             raise ValueError("Found array with 1 sample(s) while a minimum of 2 is required")
         domains = self._domains(sources)
-        classes = None
+        classes = labels = None
         if y is not None:
-            y = column_or_1d(labels_of(y), warn=False)
-            if target.n is not None and len(y) != target.n:
-                raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(y)}]")
-            if y.dtype.kind == "f" and type_of_target(plain(y[~hidden(y)])) == "continuous":
-                y = None  # numbers are no classes: they do not help an embedding
-        if y is not None or any(d.y is not None for _, d in domains):
-            classes = Classes.of(self._known_labels(y, domains, "the target"))
-        self._learn("embed", target, y, domains, classes)
+            labels = column_or_1d(labels_of(y), warn=False)
+            if target.n is not None and len(labels) != target.n:
+                raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(labels)}]")
+            if labels.dtype.kind == "f" and type_of_target(plain(labels[~hidden(labels)])) == "continuous":
+                labels = None  # numbers are no classes: they do not help an embedding
+        if labels is not None or any(d.y is not None for _, d in domains):
+            classes = Classes.of(self._known_labels(labels, domains, "the target"))
+        self._learn("embed", target, labels, domains, classes)
         self._n_features_out = self._predict(X).k
         return self
 
-    def transform(self, X):
+    def transform(self, X: Target) -> Reals:
         """Rows in the space that was learned."""
         return self._predict(X).score
 
@@ -611,7 +624,7 @@ class FerryRater(RegressorMixin, FerryEstimator):
     _needs_y = True
     _x_types = ["string"]
 
-    def fit(self, X, y=None, *, sources=None):
+    def fit(self, X: Target, y: Labels | None = None, *, sources: Sources | None = None) -> Self:
         """Learn from the target's ratings and those of the sources.
 
         Parameters
@@ -630,13 +643,13 @@ class FerryRater(RegressorMixin, FerryEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         users, items, _ = ratings_of(X)
-        y = _real(column_or_1d(labels_of(y), warn=True))
-        if len(y) != len(users):
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(users)}, {len(y)}]")
+        values = _real(column_or_1d(labels_of(y), warn=True))
+        if len(values) != len(users):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: [{len(users)}, {len(values)}]")
         self._id_types = _data.id_types(X)
-        return self._learn("rate", Domain(ratings=(users, items, y)), None, self._domains(sources), None)
+        return self._learn("rate", Domain(ratings=(users, items, values)), None, self._domains(sources), None)
 
-    def predict(self, X):
+    def predict(self, X: Table) -> Reals:
         """Ratings of pairs. New users and items get average ratings."""
         check_is_fitted(self, "model_")
         users, items, _ = ratings_of(X)
@@ -644,7 +657,7 @@ class FerryRater(RegressorMixin, FerryEstimator):
             return np.empty(0)
         return self.model_.predict(Domain(ratings=(users, items, np.full(len(users), np.nan))), threads=self._threads()).value
 
-    def recommend(self, users=None, n=10, rated=False):
+    def recommend(self, users: Labels | None = None, n: int = 10, rated: bool = False) -> Dict[Any, Any]:
         """The items that users would rate highest, best first.
 
         Parameters
@@ -663,17 +676,17 @@ class FerryRater(RegressorMixin, FerryEstimator):
             are asked for) as at the fit; text in a model that was loaded from a file.
         """
         check_is_fitted(self, "model_")
-        users = None if users is None else users.tolist() if hasattr(users, "tolist") else list(users)
-        asked = {_data.class_text(u): u for u in users or ()}
+        named: Any = users
+        asked = {_data.class_text(u): u for u in ([] if users is None else named.tolist() if hasattr(users, "tolist") else named)}
         p = self.model_.recommend(None if users is None else list(asked), n, rated)
         user_type, item_type = self.__dict__.get("_id_types", (str, str))
-        out = {u: [] for u in asked.values()}
+        out: Dict[Any, Any] = {u: [] for u in asked.values()}
         for user, item, value in zip(p.users, p.items, p.value.tolist()):
             user = asked[user] if user in asked else _data.as_id(user_type, user)
             out.setdefault(user, []).append((_data.as_id(item_type, item), value))
         return out
 
-    def fold_in(self, X, y):
+    def fold_in(self, X: Table, y: Labels) -> Self:
         """Learn about new users and items from their ratings, without fitting again."""
         check_is_fitted(self, "model_")
         users, items, _ = ratings_of(X)

@@ -1,4 +1,6 @@
 """Which method to take, and does transfer help here: compare, advise, select."""
+from __future__ import annotations
+
 import contextlib
 import html
 import json
@@ -7,6 +9,7 @@ import re
 import tempfile
 import warnings
 from ctypes import POINTER, byref, c_void_p
+from typing import Any, Dict, Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,6 +19,7 @@ from . import _abi, _foreign
 from ._base import FerryEstimator, _labels, _real, new_task
 from ._data import GOALS, Classes, Domain, as_domains, hidden, labels_of, plain, ratings_of, view_name
 from ._lib import FerryError, Handle, context, in_python, lib, listed, new_text, numbers, text, there
+from ._types import Controls, Goal, Labelled, Labels, Path, Setting, Sources, Target
 
 VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(9)}
 KINDS = {_abi.FERRY_KIND_BASELINE: "baseline", _abi.FERRY_KIND_TRANSFER: "transfer", _abi.FERRY_KIND_CONTROL: "control"}
@@ -131,7 +135,7 @@ def _add_methods(ctx, task, methods):
             ctx.call(lib.ferry_task_add_method, task.pointer, method.encode(), name and name.encode(), opts)
 
 
-def answer(X, y, *, sources=None, **settings):
+def answer(X: Target, y: Labels, *, sources: Sources | None = None, **settings: Any) -> Dict[str, Any]:
     """What to use, how good it will be, and what the sources are worth, from all labels that are known.
 
     Nothing is hidden: the numbers come from cross-validation on the labels that y has; NaN or None in y is what is to be
@@ -153,14 +157,26 @@ def answer(X, y, *, sources=None, **settings):
     dict
         `answer` of results.json: ``use``, ``expect`` and ``source`` are its three lines, ``members`` the methods with their
         weights, ``value``, ``low`` and ``high`` what to expect, ``worth`` with ``worth_low`` and ``worth_high`` the source.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")
+    >>> found = ferryml.answer(X[1::4, :2], y[1::4], sources=[old], methods=["svm", "majority", "cdspp"])
+    >>> found["low"] <= found["value"] <= found["high"]
+    True
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*labels are visible to the methods.*")  # of one label a class
-        return compare(X, y, sources=sources, **settings).answer
+        return compare(X, y, sources=sources, **settings).answer or {}
 
 
-def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=None, goal=None, metrics=None, controls="quick",
-            answer=True, guard=False, random_state=None, n_jobs=None, verbose=False):
+def compare(X: Target, y: Labels | None = None, *, sources: Sources | None = None, methods: Sequence[Any] | None = None, repeats: int = 10,
+            labelled: Labelled = None, goal: Goal | None = None, metrics: Sequence[str] | str | None = None, controls: Controls = "quick",
+            answer: bool = True, guard: bool = False, random_state: int | None = None, n_jobs: int | None = None,
+            verbose: bool = False) -> Comparison:
     """Compare methods on the same splits, and say whether transfer helps.
 
     In each repeat some labels of the target are shown and the others hidden; every method learns from what is visible and
@@ -213,10 +229,20 @@ def compare(X, y=None, *, sources=None, methods=None, repeats=10, labelled=None,
     Returns
     -------
     Comparison
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")
+    >>> result = ferryml.compare(X[1::2, :2], y[1::2], sources=[old], methods=["svm", "cdspp"], labelled=12, repeats=3)
+    >>> sorted(result.runs), list(result.verdicts)
+    (['cdspp', 'svm'], ['cdspp'])
     """
     ctx = context(random_state)
     premade = not (isinstance(labelled, (str, int, float, dict, np.integer, np.floating)) or labelled is None)
-    settings = {"repeats": 1 if premade else repeats, "controls": controls, "answer": "yes" if answer else "no", "predictions": "all"}
+    settings: Dict[str, Any] = {"repeats": 1 if premade else repeats, "controls": controls, "answer": "yes" if answer else "no", "predictions": "all"}
     if metrics is not None:
         settings["metrics"] = list(metrics) if not isinstance(metrics, str) else metrics
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
@@ -346,6 +372,15 @@ class Comparison:
         Methods without numbers, and why.
     answer : dict
         What to use, what to expect of it, what the source is worth: `answer` of results.json; None without.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = ferryml.compare(X, y, methods=["svm", "majority"], labelled=15, repeats=2, controls="none")
+    >>> result.best, len(result.runs["svm"])
+    ('svm', 2)
     """
 
     def __init__(self, handle):
@@ -354,9 +389,13 @@ class Comparison:
         info = lib.ferry_results_info(p).contents
         self.goal = text(lib.ferry_goal_name(info.goal))
         self.seed, self.repeats, self.visible = info.seed, info.repeats, info.visible
-        self.verdict = in_python(text(info.sentence))
-        self.runs, self.seconds, self.verdicts, self.skipped, self.metrics = {}, {}, {}, {}, {}
-        rows = []
+        self.verdict: str = in_python(text(info.sentence))
+        self.runs: Dict[str, Any] = {}
+        self.seconds: Dict[str, Any] = {}
+        self.verdicts: Dict[str, Dict[str, Any]] = {}
+        self.skipped: Dict[str, str] = {}
+        self.metrics: Dict[str, Dict[str, Any]] = {}
+        rows: list[Dict[str, Any]] = []
         for r in listed(lib.ferry_results_at, p):
             c = r.contents
             name = text(c.name)
@@ -381,10 +420,10 @@ class Comparison:
             rows.append(row)
         rows.sort(key=lambda row: row["rank"] or len(rows) + 1)
         self.rows = rows
-        self.table = _frame(rows, "method")
+        self.table: Any = _frame(rows, "method")
 
     @property
-    def answer(self):
+    def answer(self) -> Dict[str, Any] | None:
         """What to use, what to expect of it, what the source is worth; None when it was not asked for."""
         found = self.to_dict()["answer"]
         if found:
@@ -394,12 +433,12 @@ class Comparison:
         return found
 
     @property
-    def best(self):
+    def best(self) -> str | None:
         """Name of the best method by the deciding metric."""
         at = lib.ferry_results_info(self._handle.pointer).contents.best
         return text(lib.ferry_results_at(self._handle.pointer, at).contents.name) if at >= 0 else None
 
-    def __str__(self):
+    def __str__(self) -> str:
         out = c_void_p()
         context().call(lib.ferry_results_table, self._handle.pointer, None, byref(out))
         return self._in_python(new_text(out))
@@ -410,30 +449,30 @@ class Comparison:
         """Words of the library, with what to call next in place of its command."""
         return re.sub("  Next +ferry fit TASK .*\n", f"  Next     {_next(self.goal)}\n" if self.goal in NEXT else "", in_python(words))
 
-    def explain(self, method=None):
+    def explain(self, method: str | None = None) -> str:
         """What the table leaves out, as text; or all about one method."""
         out = c_void_p()
         context().call(lib.ferry_results_explain, self._handle.pointer, method and method.encode(), byref(out))
         return self._in_python(new_text(out))
 
-    def to_dict(self):
+    def to_dict(self) -> Dict[str, Any]:
         """What results.json has."""
         out = c_void_p()
         context().call(lib.ferry_results_table, self._handle.pointer, b"json", byref(out))
         return json.loads(new_text(out))
 
-    def save(self, folder):
+    def save(self, folder: Path) -> None:
         """results.json, run.json, predictions and report.html, as ``ferry run`` writes them."""
         context().call(lib.ferry_results_save, self._handle.pointer, os.fsencode(folder))
 
-    def report(self):
+    def report(self) -> str:
         """The report as one HTML page."""
         with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
             self.save(os.path.join(folder, "run"))
             with open(os.path.join(folder, "run", "report.html"), encoding="utf-8") as f:
                 return f.read()
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """What a notebook shows: the outcome and the table. The whole page is report()."""
         columns = [c for c in self.rows[0] if not c.endswith(" std")] if self.rows else []
         head = "".join(f"<th>{html.escape(str(c))}</th>" for c in columns)
@@ -447,7 +486,7 @@ class Comparison:
                 + "<p><small><code>.explain()</code>: the evidence; <code>.report()</code>: the whole report as a page; "
                 "<code>.save(folder)</code>: with all files</small></p></div>")
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         """Each method's deciding metric with its repeats, by matplotlib, or an Altair chart where only that is there."""
         names = sorted(self.runs, key=lambda n: -np.nanmean(self.runs[n]))
         try:
@@ -474,8 +513,21 @@ def _cell_html(value):
     return html.escape(str(value))
 
 
-def load_results(folder):
-    """A Comparison from a folder that save() or ``ferry run`` wrote: everything but predictions."""
+def load_results(folder: Path) -> Comparison:
+    """A Comparison from a folder that save() or ``ferry run`` wrote: everything but predictions.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = ferryml.compare(X, y, methods=["svm", "majority"], labelled=15, repeats=2, controls="none")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(folder + "/run")
+    ...     ferryml.load_results(folder + "/run").best
+    'svm'
+    """
     out = c_void_p()
     there(folder)
     context().call(lib.ferry_results_load, os.fsencode(folder), byref(out))
@@ -484,21 +536,42 @@ def load_results(folder):
 
 class Advice:
     """What advise() found: methods (what a fit costs, or why one does not fit), domains (how far from the target), as data
-    frames; everything under `details`."""
+    frames; everything under `details`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> advice = ferryml.advise(X, y, methods=["svm", "cdspp"], labelled=15)
+    >>> [m["name"] for m in advice.details["methods"] if not m.get("reason")]
+    ['svm']
+    """
 
     def __init__(self, details):
-        self.details = details
-        self.methods = _frame(details.get("methods", []), "name")
-        self.domains = _frame(details.get("domains", []), "name")
+        self.details: Dict[str, Any] = details
+        self.methods: Any = _frame(details.get("methods", []), "name")
+        self.domains: Any = _frame(details.get("domains", []), "name")
 
     def __repr__(self):
         fits = [m["name"] for m in self.details.get("methods", []) if not m.get("reason")]
         return f"Advice({len(fits)} methods fit: {', '.join(fits)})"
 
 
-def advise(X, y=None, *, sources=None, methods=None, labelled=None, goal=None, random_state=None, verbose=False):
+def advise(X: Target, y: Labels | None = None, *, sources: Sources | None = None, methods: Sequence[Any] | None = None,
+           labelled: Labelled = None, goal: Goal | None = None, random_state: int | None = None, verbose: bool = False) -> Advice:
     """Look at a task before anything is compared: which methods fit and what they cost, how far the domains are from the
-    target, and how small a gain could be shown. The parameters are those of compare()."""
+    target, and how small a gain could be shown. The parameters are those of compare().
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")
+    >>> ferryml.advise(X[1::2, :2], y[1::2], sources=[old], methods=["svm", "cdspp"], labelled=15)
+    Advice(2 methods fit: svm, cdspp)
+    """
     ctx = context(random_state)
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
         task = _Task(ctx, X, y, sources, goal, labelled, folder)
@@ -515,7 +588,8 @@ def _advice(ctx, task, verbose):
         lib.ferry_advice_free(found)
 
 
-def select(X, sources, *, y=None, random_state=None, n_jobs=None, verbose=False, **options):
+def select(X: Target, sources: Sources, *, y: Labels | None = None, random_state: int | None = None, n_jobs: int | None = None,
+           verbose: bool = False, **options: Setting) -> Any:
     """Try every way from the sources to the target (each bridge, none, chains of the best) and rank them.
 
     Parameters
@@ -541,19 +615,30 @@ def select(X, sources, *, y=None, random_state=None, n_jobs=None, verbose=False,
         One row per way, the best first: bridges (in travel order, empty for none), q (how well the target's labels repeat, 0
         is chance and 1 always) and its spread, whether it differs clearly from the first, whether it is recommended, and the
         reason why it could not be tried (None: it could).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(views={"petal": X[::3, 2:]}, y=y[::3], name="old")
+    >>> both = ferryml.Bridge(views={"petal": X[1::3, 2:], "sepal": X[1::3, :2]}, name="both")
+    >>> ways = ferryml.select(ferryml.Domain(views={"sepal": X[2::3, :2]}), [old, both])
+    >>> len(ways)
+    2
     """
     ctx = context(random_state)
     with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
         known = np.full(_count(X), None, dtype=object) if y is None else y
         task = _Task(ctx, X, known, sources, "classify", _EVERYTHING, folder)
-        found = c_void_p()
+        out = c_void_p()
         ctx.call(lib.ferry_ctx_set, b"jobs", b"%d" % (0 if n_jobs is None or n_jobs < 0 else n_jobs))
         try:
             with ctx.options(options) as opts:
-                ctx.long(lib.ferry_select, task.handle.pointer, opts, byref(found), verbose=verbose)
+                ctx.long(lib.ferry_select, task.handle.pointer, opts, byref(out), verbose=verbose)
         finally:
             lib.ferry_ctx_set(ctx.handle, b"jobs", b"0")
-    found = Handle(found, lib.ferry_selection_free)
+    found = Handle(out, lib.ferry_selection_free)
     rows = []
     for at in listed(lib.ferry_selection_at, found.pointer):
         w = at.contents

@@ -3,18 +3,21 @@
 Numbers are lent to the library, not copied, when they are C-ordered float64 arrays or CSR matrices with float64 values
 and int32 indices in order; anything else is copied once, to that.
 """
+from __future__ import annotations
+
 import datetime
 import hashlib
 import itertools
 import weakref
 from ctypes import byref, c_void_p
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Literal, Mapping, Optional, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
 from . import _abi
 from ._lib import lib, warn, words
+from ._types import Labels, Table
 
 ROLES = {"source": _abi.FERRY_SOURCE, "intermediate": _abi.FERRY_INTERMEDIATE, "target": _abi.FERRY_TARGET}
 GOALS = {"classify": _abi.FERRY_CLASSIFY, "regress": _abi.FERRY_REGRESS, "multilabel": _abi.FERRY_MULTILABEL,
@@ -57,12 +60,22 @@ class Domain:
 
     An instance that predict is asked about is one of fit when its id is. Without ids it is when the same Domain was
     fitted, or one with equal views and graphs; else rows are new ones. Graphs alone go by position: row i is row i of fit.
+
+    Examples
+    --------
+    >>> from ferryml import Domain
+    >>> Domain(views={"words": [[1, 0], [0, 2]], "pixels": [[3, 4, 5], [6, 7, 8]]}, ids=["a", "b"], name="pages").n
+    2
     """
 
+    X: Any
+    y: Any
     role: Optional[str] = None
     columns = same_as = None  # of those that were pickled before there was such a thing
 
-    def __init__(self, X=None, y=None, *, views=None, graphs=None, ratings=None, ids=None, name=None, columns=None, same_as=None):
+    def __init__(self, X: Table | None = None, y: Labels | None = None, *, views: Mapping[str, Any] | None = None,
+                 graphs: Mapping[str, Any] | None = None, ratings: Any = None, ids: Labels | None = None, name: str | None = None,
+                 columns: Literal["shared", "own"] | None = None, same_as: str | Mapping[str, str] | None = None) -> None:
         if X is not None and views is not None:
             raise ValueError("give X, which is the only view, or views, not both")
         if columns not in (None, "shared", "own"):
@@ -91,7 +104,7 @@ class Domain:
         return [("x", self.X)] if self.X is not None else []
 
     @property
-    def n(self):
+    def n(self) -> Optional[int]:
         """Instances that the labels are for, where that can be told."""
         return self._rows()[1]
 
@@ -108,13 +121,27 @@ class Domain:
 
 
 class Source(Domain):
-    """A domain with labels to learn from. See Domain for the parameters."""
+    """A domain with labels to learn from. See Domain for the parameters.
+
+    Examples
+    --------
+    >>> from ferryml import Source
+    >>> Source([[0.5, 1.0], [2.0, 0.0]], ["spam", "ham"], name="old", columns="shared").y
+    ['spam', 'ham']
+    """
 
     role = "source"
 
 
 class Bridge(Domain):
-    """An intermediate domain: it lies between the sources and the target. See Domain for the parameters."""
+    """An intermediate domain: it lies between the sources and the target. See Domain for the parameters.
+
+    Examples
+    --------
+    >>> from ferryml import Bridge
+    >>> Bridge(views={"words": [[1, 0], [0, 2]], "pixels": [[3, 4, 5], [6, 7, 8]]}, name="captions").n
+    2
+    """
 
     role = "intermediate"
 

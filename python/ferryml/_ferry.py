@@ -1,5 +1,8 @@
 """The answer as an estimator: what ``ferry fit`` without -m does."""
+from __future__ import annotations
+
 from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any, Dict, Sequence
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -11,12 +14,21 @@ from ._compare import _add_methods, _frame, _own
 from ._data import Known
 from ._lib import context, lib
 from ._model import Model
+from ._types import Labels, Reals, Seed, Sources, Table, Target
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class _Choice:
     """Fits what is recommended from the labels that are known, and keeps why."""
 
-    _options = ()
+    _options: Any = ()
+    _goals: Any
+    sources: Any
+    unlabelled: Any
+    random_state: Any
+    n_jobs: Any
 
     def _learn(self, goal, target, y, domains, classes):
         ctx = context(self._seed(), self._threads())
@@ -29,7 +41,7 @@ class _Choice:
         return self
 
     @property
-    def answer_(self):
+    def answer_(self) -> Dict[str, Any]:
         """What was chosen and why: ``use``, ``expect`` and ``source`` are its three lines, ``members`` the methods with their
         weights, ``value`` (with its interval) what to expect, ``worth`` (with its interval) and ``verdict`` the source."""
         check_is_fitted(self, "model_")
@@ -38,7 +50,7 @@ class _Choice:
         return found
 
     @property
-    def leaderboard_(self):
+    def leaderboard_(self) -> Any:
         """Every method that was considered, the heaviest first: its weight in the choice, the mean of its errors on known labels
         that its fits did not see (of numbers squared and over their variance; NaN: none could be hidden), and whether it sees a source. A data frame
         where pandas is there, else a list of dicts."""
@@ -49,12 +61,12 @@ class _Choice:
         return _frame(rows, "method")
 
     @property
-    def best_estimator_(self):
+    def best_estimator_(self) -> Any:
         """The method with the largest weight, as an estimator that is not fitted; its sources and settings are those of this one."""
         name = next(iter(self.answer_["members"]))
         train = "both" if name.endswith("+source") else "source" if name.endswith("-source") else None
         method, goal = name[:-7] if train else name, self._goals[-1] if getattr(self, "multilabel_", False) else self._goals[0]
-        kind = next(k for k in map(_methods.__dict__.get, _methods.__all__) if k._method == method and goal in k._goals)
+        kind: Any = next(k for k in (_methods.__dict__[name] for name in _methods.__all__) if k._method == method and goal in k._goals)
         more = {"train": train} if train else {}
         return kind(sources=self.sources, unlabelled=self.unlabelled, random_state=self.random_state, n_jobs=self.n_jobs, **more)
 
@@ -96,12 +108,13 @@ class Ferry(_Choice, _Stream, FerryClassifier):
     _multilabel = True
     _poor = False
 
-    def __init__(self, *, single=False, methods=None, sources=None, unlabelled=None, random_state=None, n_jobs=None, verbose=False):
+    def __init__(self, *, single: bool = False, methods: Sequence[Any] | None = None, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None, verbose: bool = False) -> None:
         self.single, self.methods, self.sources, self.unlabelled = single, methods, sources, unlabelled
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     @available_if(lambda self: not getattr(self, "multilabel_", False))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Target) -> Reals:
         """Probabilities, one column per class in the order of classes_. Where one method was chosen whose scores are none, they
         are what they would be in a blend."""
         check_is_fitted(self, "model_")
@@ -118,17 +131,17 @@ class Ferry(_Choice, _Stream, FerryClassifier):
         return p / p.sum(axis=1, keepdims=True)
 
     @available_if(lambda self: "model_" in self.__dict__ and self.model_.streams)
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: Table, y: Labels, classes: Labels | None = None) -> Self:
         """Keep learning, where the one method that was chosen can (``single=True``); see HetOMTL.partial_fit()."""
         return _Stream.partial_fit(self, X, y, classes)
 
     @available_if(lambda self: "model_" in self.__dict__ and self.model_.streams)
-    def learn_one(self, x, y):
+    def learn_one(self, x: Dict[Any, Any] | Labels, y: Any) -> Self:
         """Learn one row and its class, as in river, where the one method that was chosen can."""
         return _Stream.learn_one(self, x, y)
 
     @available_if(lambda self: "model_" in self.__dict__ and self.model_.streams)
-    def predict_one(self, x):
+    def predict_one(self, x: Dict[Any, Any] | Labels) -> Any:
         """The class of one row; None when none is known yet."""
         return _Stream.predict_one(self, x)
 
@@ -163,7 +176,8 @@ class FerryNumbers(_Choice, FerryRegressor):
 
     _goals = ("regress",)
 
-    def __init__(self, *, single=False, methods=None, sources=None, unlabelled=None, random_state=None, n_jobs=None, verbose=False):
+    def __init__(self, *, single: bool = False, methods: Sequence[Any] | None = None, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None, verbose: bool = False) -> None:
         self.single, self.methods, self.sources, self.unlabelled = single, methods, sources, unlabelled
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 

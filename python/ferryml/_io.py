@@ -1,10 +1,13 @@
 """Files: data of all formats as arrays, models, public data sets."""
+from __future__ import annotations
+
 import csv
 import json
 import os
 import re
 import tempfile
 from ctypes import POINTER, byref, c_void_p
+from typing import Any, Dict
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +17,10 @@ from . import _abi, _methods
 from ._base import FerryClassifier, FerryRegressor, _Proba
 from ._lib import Handle, context, lib, listed, new_text, text, there
 from ._model import Model
+from ._types import Path, Setting
 
 
-def read(path, **options):
+def read(path: Path, **options: Setting) -> Any:
     """Read a file of any format that Ferry knows (docs/formats.md).
 
     Parameters
@@ -31,6 +35,17 @@ def read(path, **options):
     sklearn.utils.Bunch
         X (an array, or CSR where the data is sparse), y, ids, feature_names; of graphs `edges`, of ratings `ratings`, as
         Domain takes them. None where the file has none. The numbers pass through a temporary file on the way.
+
+    Examples
+    --------
+    >>> import os, tempfile, ferryml
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "mine.csv")
+    ...     with open(path, "w") as f:
+    ...         _ = f.write("height,colour,class\\n1.5,red,a\\n2.5,blue,b\\n")
+    ...     found = ferryml.read(path, label="class")
+    >>> [str(name) for name in found.feature_names], [str(v) for v in found.y]
+    (['height', 'colour=blue', 'colour=red'], ['a', 'b'])
     """
     ctx, out = context(), c_void_p()
     there(path)
@@ -90,7 +105,7 @@ class Blend(_Proba, FerryClassifier):
     """What ``ferry fit`` without -m made: a weighted mean of several models. It is loaded, not fitted."""
     _method, _goals, _options = "blend", ("classify", "multilabel"), ()
 
-    def __init__(self, *, n_jobs=None, verbose=False):
+    def __init__(self, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         self.n_jobs, self.verbose = n_jobs, verbose
 
 
@@ -98,13 +113,27 @@ class BlendRegressor(FerryRegressor):
     """What ``ferry fit`` without -m made: a weighted mean of several models. It is loaded, not fitted."""
     _method, _goals, _options = "blend", ("regress",), ()
 
-    def __init__(self, *, n_jobs=None, verbose=False):
+    def __init__(self, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         self.n_jobs, self.verbose = n_jobs, verbose
 
 
-def load(path):
+def load(path: Path) -> Any:
     """A fitted estimator from a .ferry file, whether Python, C or the command wrote it. Classes are numbers where all their
-    names are whole numbers, else text."""
+    names are whole numbers, else text.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.ferry")
+    ...     ferryml.SVM().fit(X, y).save(path)
+    ...     model = ferryml.load(path)
+    >>> model
+    SVM()
+    """
     model = Model.load(path)
     goal = "classify" if model.goal == "stream" else model.goal  # the same estimators do both
     kinds = [getattr(_methods, name) for name in _methods.__all__] + [Blend, BlendRegressor]
@@ -129,8 +158,15 @@ def load(path):
     return out
 
 
-def datasets():
-    """Names of the public data sets that fetch() gets, with what they are."""
+def datasets() -> Dict[str, str]:
+    """Names of the public data sets that fetch() gets, with what they are.
+
+    Examples
+    --------
+    >>> import ferryml
+    >>> "movielens" in ferryml.datasets()
+    True
+    """
     ctx, out = context(), c_void_p()
     ctx.call(lib.ferry_catalog_load, None, byref(out))
     catalog = Handle(out, lib.ferry_catalog_free)
@@ -141,7 +177,7 @@ def datasets():
     return found
 
 
-def fetch(name, data_home="data", **options):
+def fetch(name: str, data_home: Path = "data", **options: Setting) -> Any:
     """Get a public data set, as ``ferry fetch`` does: checked, resumed, unpacked; what is there is kept.
 
     Parameters
@@ -157,6 +193,11 @@ def fetch(name, data_home="data", **options):
     -------
     sklearn.utils.Bunch
         folder, filenames (all files in it, for read()) and DESCR, what it is and what is known about its licence.
+
+    Examples
+    --------
+    >>> import ferryml
+    >>> ferryml.fetch("movielens").filenames  # doctest: +SKIP
     """
     ctx, out = context(), c_void_p()
     ctx.call(lib.ferry_catalog_load, None, byref(out))
@@ -182,8 +223,15 @@ def fetcher(attribute):
     return None
 
 
-def doctor():
-    """What this installation is made of and what is wrong with it, as a dict."""
+def doctor() -> Dict[str, Any]:
+    """What this installation is made of and what is wrong with it, as a dict.
+
+    Examples
+    --------
+    >>> import ferryml
+    >>> "libraries" in ferryml.doctor()
+    True
+    """
     ctx, found = context(), POINTER(_abi.ferry_installation)()
     ctx.call(lib.ferry_doctor, byref(found))
     try:

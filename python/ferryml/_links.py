@@ -27,6 +27,15 @@ class Link(NamedTuple):
         "same_as" (the caller said so), "name" (of the views) or "features" (names of columns).
     columns : int
         How many columns they share.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old", columns="shared")
+    >>> ferryml.Hop().fit(X[1::2], y[1::2], sources=[old]).links_
+    [Link(domain='target', view='x', same_as='old.x', by='same_as', columns=4)]
     """
 
     domain: str

@@ -1,7 +1,10 @@
 """The methods as estimators. Written by generate.py from the library's method table: do not edit."""
 from __future__ import annotations
 
+from typing import Literal
+
 from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream
+from ._types import Seed, Sources
 
 __all__ = [
     "AdditiveGrid", "AlignedTrees", "Bias", "CBT", "CCA", "CDLS", "CDSPP", "CDSPPTransformer", "Chains",
@@ -33,16 +36,29 @@ class AdditiveGrid(FerryRater):
         Starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
     iters : int, default 20
         Sweeps over the target. Values: 1 .. 1e+06.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> model = ferryml.AdditiveGrid().fit(pairs[rows], stars[rows])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'additive-grid'
@@ -55,8 +71,8 @@ class AdditiveGrid(FerryRater):
     )
 
     def __init__(self, *,
-                 k: int = 10, l: int = 10, starts: int = 1, iters: int = 20, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 10, l: int = 10, starts: int = 1, iters: int = 20, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.l = l
@@ -84,16 +100,28 @@ class AlignedTrees(FerryClassifier):
     C : float, default 0.0
         Cost of errors of the logistic regressions; 0: 0.01, 0.05 or 0.3 by halves of the source. Values: 0 ..
         1e+09.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> sets = np.eye(3)[y]  # label sets as a 0/1 matrix
+    >>> old = ferryml.Source(X[::2], sets[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.AlignedTrees().fit(X[1::4], sets[1::4], sources=[old])
+    >>> bool((model.predict(X[3::4]) == sets[3::4]).mean() > 0.6)
+    True
     """
 
     _method = 'aligned-trees'
@@ -107,8 +135,9 @@ class AlignedTrees(FerryClassifier):
     )
 
     def __init__(self, *,
-                 align: str = 'auto', trees: int = 300, C: float = 0.0, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 align: Literal['auto', 'raw', 'centre', 'standard'] = 'auto', trees: int = 300, C: float = 0.0,
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.align = align
         self.trees = trees
@@ -131,13 +160,13 @@ class Bias(FerryRater):
         Ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
     sweeps : int, default 10
         Alternating steps. Values: 1 .. 1e+06.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -145,6 +174,19 @@ class Bias(FerryRater):
     References
     ----------
     Koren, Bell and Volinsky, Matrix Factorization Techniques, Computer 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> model = ferryml.Bias().fit(pairs[rows], stars[rows])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'bias'
@@ -155,8 +197,8 @@ class Bias(FerryRater):
     )
 
     def __init__(self, *,
-                 lambda_: float = 5.0, sweeps: int = 10, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 lambda_: float = 5.0, sweeps: int = 10, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.lambda_ = lambda_
         self.sweeps = sweeps
@@ -198,13 +240,13 @@ class CBT(FerryRater):
         Starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
     iters : int, default 20
         Sweeps over the target. Values: 1 .. 1e+06.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -212,6 +254,20 @@ class CBT(FerryRater):
     References
     ----------
     Li, Yang and Xue, Can Movies and Books Collaborate?, IJCAI 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> old = ferryml.Source(ratings=(pairs[:, 0], pairs[:, 1], stars), name="old")  # their users, their items
+    >>> model = ferryml.CBT().fit(pairs[rows], stars[rows], sources=[old])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'cbt'
@@ -233,10 +289,12 @@ class CBT(FerryRater):
     )
 
     def __init__(self, *,
-                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
-                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
-                 starts: int = 1, iters: int = 20, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 10, l: int = 10, extract: Literal['ionmtf', 'onmtf', 'dc-onmtf', 'kmeans'] = 'ionmtf',
+                 update: Literal['paper', 'orth'] = 'paper', sweeps: int = 60, polish: int = 20,
+                 restarts: int = 3, beta: float = 5.0, most: int = 400,
+                 order: Literal['task', 'nearest'] = 'task', starts: int = 1, iters: int = 20,
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.l = l
@@ -285,13 +343,13 @@ class CCA(_Proba, FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -299,6 +357,20 @@ class CCA(_Proba, FerryClassifier):
     References
     ----------
     Hotelling, Relations between Two Sets of Variates, Biometrika 1936.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> old = ferryml.Source(views={"petal": X[::3, 2:]}, y=y[::3], name="old")
+    >>> both = ferryml.Bridge(views={"petal": X[1::3, 2:], "sepal": X[1::3, :2]}, name="both")
+    >>> new = ferryml.Domain(views={"sepal": X[2::3, :2]})
+    >>> few = np.where(np.arange(50) % 5 == 0, y[2::3], np.nan)  # of the others the label is not known
+    >>> model = ferryml.CCA().fit(new, few, sources=[old, both])
+    >>> model.score(new, y[2::3]) > 0.5
+    True
     """
 
     _method = 'cca'
@@ -319,10 +391,13 @@ class CCA(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 k: int = 30, ridge: float = 0.1, learner: str = 'logreg', neighbours: int = 10, C: float = 3.0,
-                 lambda_: float = 1.0, rows: str = 'both', scale: str = 'auto', leaks: str = 'drop',
-                 bridge_labels: str = 'use', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 30, ridge: float = 0.1, learner: Literal['knn', 'logreg', 'ridge', 'svm'] = 'logreg',
+                 neighbours: int = 10, C: float = 3.0, lambda_: float = 1.0,
+                 rows: Literal['both', 'source'] = 'both',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.ridge = ridge
@@ -361,13 +436,13 @@ class CDLS(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -375,6 +450,16 @@ class CDLS(FerryClassifier):
     References
     ----------
     Tsai, Yeh, Wang, Learning Cross-Domain Landmarks for Heterogeneous Domain Adaptation, CVPR 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.CDLS().fit(X[1::4, :2], y[1::4], sources=[old])
+    >>> model.score(X[3::4, :2], y[3::4]) > 0.5
+    True
     """
 
     _method = 'cdls'
@@ -392,8 +477,9 @@ class CDLS(FerryClassifier):
 
     def __init__(self, *,
                  dims: int = 100, iterations: int = 10, delta: float = 0.5, lambda_: float = 0.5, C: float = 1.0,
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.dims = dims
         self.iterations = iterations
@@ -430,13 +516,13 @@ class CDSPP(FerryClassifier):
     scale : str, default 'l2'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -445,6 +531,16 @@ class CDSPP(FerryClassifier):
     ----------
     Wang and Breckon, Cross-Domain Structure Preserving Projection for Heterogeneous Domain Adaptation, Pattern
     Recognition 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.CDSPP().fit(X[1::4, :2], y[1::4], sources=[old])
+    >>> model.score(X[3::4, :2], y[3::4]) > 0.5
+    True
     """
 
     _method = 'cdspp'
@@ -462,9 +558,11 @@ class CDSPP(FerryClassifier):
     )
 
     def __init__(self, *,
-                 alpha: float = 1.0, dims: int = 0, learner: str = 'ridge', neighbours: int = 10,
-                 C: float = 1000.0, lambda_: float = 0.01, scale: str = 'l2', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 alpha: float = 1.0, dims: int = 0, learner: Literal['knn', 'logreg', 'ridge'] = 'ridge',
+                 neighbours: int = 10, C: float = 1000.0, lambda_: float = 0.01,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'l2',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.alpha = alpha
         self.dims = dims
@@ -502,13 +600,13 @@ class CDSPPTransformer(FerryTransformer):
     scale : str, default 'l2'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -517,6 +615,15 @@ class CDSPPTransformer(FerryTransformer):
     ----------
     Wang and Breckon, Cross-Domain Structure Preserving Projection for Heterogeneous Domain Adaptation, Pattern
     Recognition 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> ferryml.CDSPPTransformer().fit(X[:, :2], y, sources=[old]).transform(X[:5, :2]).shape[0]
+    5
     """
 
     _method = 'cdspp'
@@ -533,9 +640,11 @@ class CDSPPTransformer(FerryTransformer):
     )
 
     def __init__(self, *,
-                 alpha: float = 1.0, dims: int = 0, learner: str = 'ridge', neighbours: int = 10,
-                 C: float = 1000.0, lambda_: float = 0.01, scale: str = 'l2', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 alpha: float = 1.0, dims: int = 0, learner: Literal['knn', 'logreg', 'ridge'] = 'ridge',
+                 neighbours: int = 10, C: float = 1000.0, lambda_: float = 0.01,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'l2',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.alpha = alpha
         self.dims = dims
@@ -569,13 +678,13 @@ class Chains(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -583,6 +692,17 @@ class Chains(FerryClassifier):
     References
     ----------
     Read, Pfahringer, Holmes and Frank, Classifier Chains for Multi-label Classification, Machine Learning 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> sets = np.eye(3)[y]  # label sets as a 0/1 matrix
+    >>> model = ferryml.Chains().fit(X[1::4], sets[1::4])
+    >>> bool((model.predict(X[3::4]) == sets[3::4]).mean() > 0.6)
+    True
     """
 
     _method = 'chains'
@@ -597,8 +717,10 @@ class Chains(FerryClassifier):
     )
 
     def __init__(self, *,
-                 chains: int = 0, C: float = 1.0, eps: float = 0.01, train: str = 'auto', scale: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 chains: int = 0, C: float = 1.0, eps: float = 0.01,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.chains = chains
@@ -627,16 +749,27 @@ class Clusters(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.Clusters().fit(X, few)
+    >>> model.score(X, y) > 0.6
+    True
     """
 
     _method = 'clusters'
@@ -649,8 +782,10 @@ class Clusters(FerryClassifier):
     )
 
     def __init__(self, *,
-                 restarts: int = 10, iterations: int = 100, scale: str = 'auto', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 restarts: int = 10, iterations: int = 100,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.restarts = restarts
         self.iterations = iterations
@@ -699,13 +834,13 @@ class CoCA(FerryTransformer):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -713,6 +848,14 @@ class CoCA(FerryTransformer):
     References
     ----------
     Shi, Heterogeneous Learning and Its Applications, thesis, Chicago 2013, ch. 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ferryml.CoCA(d=2).fit(X[:, :2], y).transform(X[:5, :2]).shape[0]
+    5
     """
 
     _method = 'coca'
@@ -732,10 +875,14 @@ class CoCA(FerryTransformer):
     )
 
     def __init__(self, *,
-                 d: int = -1, alpha: float = -1.0, balance: str = 'auto', weights: str = 'auto',
-                 graph_weights: str = 'auto', graph_term: float = -1.0, pairs: str = '', links: int = 400,
-                 smooth: int = 0, missing: str = 'auto', scale: str = 'auto', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 d: int = -1, alpha: float = -1.0, balance: Literal['auto', 'none', 'frob', 'spectral'] = 'auto',
+                 weights: Literal['auto', 'equal', 'qp', 'agree'] = 'auto',
+                 graph_weights: Literal['auto', 'equal', 'lift'] = 'auto', graph_term: float = -1.0,
+                 pairs: str = '', links: int = 400, smooth: int = 0,
+                 missing: Literal['auto', 'mean', 'regress'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.d = d
         self.alpha = alpha
@@ -793,13 +940,13 @@ class CoCAPaper(FerryTransformer):
     scale : str, default 'none'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -807,6 +954,14 @@ class CoCAPaper(FerryTransformer):
     References
     ----------
     Shi, Heterogeneous Learning and Its Applications, thesis, Chicago 2013, ch. 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ferryml.CoCAPaper(d=2).fit(X[:, :2], y).transform(X[:5, :2]).shape[0]
+    5
     """
 
     _method = 'coca-paper'
@@ -828,11 +983,15 @@ class CoCAPaper(FerryTransformer):
     )
 
     def __init__(self, *,
-                 d: int = 10, form: str = '4.8', alpha: float = 60.0, alpha_by: str = 'set', d_by: str = 'set',
-                 balance: str = 'auto', weights: str = 'auto', graph_weights: str = 'auto',
-                 graph_term: float = 1.0, pairs: str = '', links: int = 400, missing: str = 'auto',
-                 scale: str = 'none', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 d: int = 10, form: Literal['4.8', '4.4', '4.3'] = '4.8', alpha: float = 60.0,
+                 alpha_by: Literal['set', 'cv', 'kmeans'] = 'set', d_by: Literal['set', 'cv'] = 'set',
+                 balance: Literal['auto', 'none', 'frob', 'spectral'] = 'auto',
+                 weights: Literal['auto', 'equal', 'qp'] = 'auto',
+                 graph_weights: Literal['auto', 'equal', 'lift', 'qp'] = 'auto', graph_term: float = 1.0,
+                 pairs: str = '', links: int = 400, missing: Literal['auto', 'mean', 'regress'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'none',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.d = d
         self.form = form
@@ -870,13 +1029,13 @@ class COOT(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -884,6 +1043,16 @@ class COOT(_Proba, FerryClassifier):
     References
     ----------
     Redko, Vayer, Flamary, Courty, CO-Optimal Transport, NeurIPS 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.COOT().fit(X[1::4, :2], y[1::4], sources=[old])
+    >>> model.score(X[3::4, :2], y[3::4]) > 0.5
+    True
     """
 
     _method = 'coot'
@@ -898,8 +1067,9 @@ class COOT(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 labels: float = 1.0, iterations: int = 100, tol: float = 1e-09, scale: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 labels: float = 1.0, iterations: int = 100, tol: float = 1e-09,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.labels = labels
@@ -932,13 +1102,13 @@ class CorrectSmooth(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -946,6 +1116,19 @@ class CorrectSmooth(FerryClassifier):
     References
     ----------
     Huang et al., Combining Label Propagation and Simple Models Out-performs Graph Neural Networks, ICLR 2021.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> from sklearn.neighbors import kneighbors_graph
+    >>> flowers = ferryml.Domain(X, graphs={"near": kneighbors_graph(X, 5)})
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.CorrectSmooth().fit(flowers, few)
+    >>> model.score(flowers, y) > 0.6
+    True
     """
 
     _method = 'correct-smooth'
@@ -961,8 +1144,9 @@ class CorrectSmooth(FerryClassifier):
 
     def __init__(self, *,
                  C: float = 0.0, eps: float = 0.01, correct: float = 0.8, smooth: float = 0.8,
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.C = C
         self.eps = eps
@@ -1004,13 +1188,13 @@ class CoTransfer(FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1018,6 +1202,16 @@ class CoTransfer(FerryClassifier):
     References
     ----------
     Ng, Wu, Ye, Co-Transfer Learning Using Coupled Markov Chains with Restart, IEEE Intelligent Systems 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.CoTransfer().fit(X[1::4], y[1::4], sources=[old])
+    >>> model.score(X[3::4], y[3::4]) > 0.6
+    True
     """
 
     _method = 'cotransfer'
@@ -1039,9 +1233,11 @@ class CoTransfer(FerryClassifier):
 
     def __init__(self, *,
                  mu: float = 0.9, neighbours: int = 30, mass: bool = True, beta: float = 0.0,
-                 centre: str = 'auto', iterations: int = 200, tol: float = 0.0001, scale: str = 'auto',
-                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 centre: Literal['auto', 'yes', 'no'] = 'auto', iterations: int = 200, tol: float = 0.0001,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.mu = mu
         self.neighbours = neighbours
@@ -1075,13 +1271,13 @@ class ExtraTrees(_Proba, FerryClassifier):
         Instances in a leaf, at least. Values: 1 .. 1e+09.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1089,6 +1285,17 @@ class ExtraTrees(_Proba, FerryClassifier):
     References
     ----------
     Geurts, Ernst and Wehenkel, Extremely Randomized Trees, Machine Learning 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> sets = np.eye(3)[y]  # label sets as a 0/1 matrix
+    >>> model = ferryml.ExtraTrees().fit(X[1::4], sets[1::4])
+    >>> bool((model.predict(X[3::4]) == sets[3::4]).mean() > 0.6)
+    True
     """
 
     _method = 'extra-trees'
@@ -1102,9 +1309,9 @@ class ExtraTrees(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 trees: int = 300, features: int = 0, min_leaf: int = 2, train: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
-                 n_jobs: int | None = None,
+                 trees: int = 300, features: int = 0, min_leaf: int = 2,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto', sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.trees = trees
         self.features = features
@@ -1133,13 +1340,13 @@ class FGW(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1148,6 +1355,16 @@ class FGW(_Proba, FerryClassifier):
     ----------
     Vayer, Chapel, Flamary, Tavenard, Courty, Optimal Transport for Structured Data with Application on Graphs, ICML
     2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.FGW().fit(X[1::4, :2], y[1::4], sources=[old])
+    >>> model.score(X[3::4, :2], y[3::4]) > 0.5
+    True
     """
 
     _method = 'fgw'
@@ -1162,8 +1379,9 @@ class FGW(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 alpha: float = 0.5, iterations: int = 200, tol: float = 1e-09, scale: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 alpha: float = 0.5, iterations: int = 200, tol: float = 1e-09,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.alpha = alpha
@@ -1214,13 +1432,13 @@ class GBC(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1228,6 +1446,18 @@ class GBC(_Proba, FerryClassifier):
     References
     ----------
     Shi, Heterogeneous Learning and Its Applications, PhD thesis 2013, chapter 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> flowers = ferryml.Domain(views={"sepal": X[:, :2], "petal": X[:, 2:]})
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.GBC().fit(flowers, few)
+    >>> model.score(flowers, y) > 0.6
+    True
     """
 
     _method = 'gbc'
@@ -1250,10 +1480,13 @@ class GBC(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 learner: str = 'auto', combine: str = 'auto', correct: str = 'auto', strength: float = -1.0,
+                 learner: Literal['auto', 'tree', 'linear'] = 'auto',
+                 combine: Literal['auto', 'average', 'additive'] = 'auto',
+                 correct: Literal['auto', 'no', 'residual', 'smooth'] = 'auto', strength: float = -1.0,
                  folds: int = 3, patience: int = 10, trees: int = 100, depth: int = 3, rate: float = 0.1,
-                 min_leaf: int = 3, reg: float = -1.0, bins: int = 0, scale: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 min_leaf: int = 3, reg: float = -1.0, bins: int = 0,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.learner = learner
@@ -1313,13 +1546,13 @@ class GBCRegressor(FerryRegressor):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1327,6 +1560,17 @@ class GBCRegressor(FerryRegressor):
     References
     ----------
     Shi, Heterogeneous Learning and Its Applications, PhD thesis 2013, chapter 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> flowers = ferryml.Domain(views={"sepal": X[:, :2], "petal": X[:, 2:]})
+    >>> model = ferryml.GBCRegressor().fit(flowers, np.where(np.arange(150) % 3 > 0, X[:, 3], np.nan))
+    >>> model.score(flowers, X[:, 3]) > 0.5
+    True
     """
 
     _method = 'gbc'
@@ -1348,10 +1592,13 @@ class GBCRegressor(FerryRegressor):
     )
 
     def __init__(self, *,
-                 learner: str = 'auto', combine: str = 'auto', correct: str = 'auto', strength: float = -1.0,
+                 learner: Literal['auto', 'tree', 'linear'] = 'auto',
+                 combine: Literal['auto', 'average', 'additive'] = 'auto',
+                 correct: Literal['auto', 'no', 'residual', 'smooth'] = 'auto', strength: float = -1.0,
                  folds: int = 3, patience: int = 10, trees: int = 100, depth: int = 3, rate: float = 0.1,
-                 min_leaf: int = 3, reg: float = -1.0, bins: int = 0, scale: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 min_leaf: int = 3, reg: float = -1.0, bins: int = 0,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.learner = learner
@@ -1401,13 +1648,13 @@ class GBCPaper(_Proba, FerryClassifier):
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 0
         Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1415,6 +1662,18 @@ class GBCPaper(_Proba, FerryClassifier):
     References
     ----------
     Shi, Heterogeneous Learning and Its Applications, PhD thesis 2013, chapter 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> flowers = ferryml.Domain(views={"sepal": X[:, :2], "petal": X[:, 2:]})
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.GBCPaper().fit(flowers, few)
+    >>> model.score(flowers, y) > 0.6
+    True
     """
 
     _method = 'gbc-paper'
@@ -1434,10 +1693,11 @@ class GBCPaper(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 lambda0: float = 0.3, lambda1: float = 0.3, weights: str = 'root', as_printed: str = 'no',
+                 lambda0: float = 0.3, lambda1: float = 0.3,
+                 weights: Literal['root', 'softmax', 'equal'] = 'root', as_printed: Literal['no', 'yes'] = 'no',
                  trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
-                 bins: int = 0, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 bins: int = 0, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.lambda0 = lambda0
         self.lambda1 = lambda1
@@ -1483,13 +1743,13 @@ class GBCPaperRegressor(FerryRegressor):
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 0
         Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1497,6 +1757,17 @@ class GBCPaperRegressor(FerryRegressor):
     References
     ----------
     Shi, Heterogeneous Learning and Its Applications, PhD thesis 2013, chapter 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> flowers = ferryml.Domain(views={"sepal": X[:, :2], "petal": X[:, 2:]})
+    >>> model = ferryml.GBCPaperRegressor().fit(flowers, np.where(np.arange(150) % 3 > 0, X[:, 3], np.nan))
+    >>> model.score(flowers, X[:, 3]) > 0.5
+    True
     """
 
     _method = 'gbc-paper'
@@ -1515,10 +1786,11 @@ class GBCPaperRegressor(FerryRegressor):
     )
 
     def __init__(self, *,
-                 lambda0: float = 0.3, lambda1: float = 0.3, weights: str = 'root', as_printed: str = 'no',
+                 lambda0: float = 0.3, lambda1: float = 0.3,
+                 weights: Literal['root', 'softmax', 'equal'] = 'root', as_printed: Literal['no', 'yes'] = 'no',
                  trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
-                 bins: int = 0, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 bins: int = 0, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.lambda0 = lambda0
         self.lambda1 = lambda1
@@ -1558,13 +1830,13 @@ class GBDT(_Proba, FerryClassifier):
         Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1572,6 +1844,15 @@ class GBDT(_Proba, FerryClassifier):
     References
     ----------
     Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ferryml.GBDT().fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.8
+    True
     """
 
     _method = 'gbdt'
@@ -1589,8 +1870,9 @@ class GBDT(_Proba, FerryClassifier):
 
     def __init__(self, *,
                  trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
-                 bins: int = 0, train: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 bins: int = 0, train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.trees = trees
         self.depth = depth
@@ -1627,13 +1909,13 @@ class GBDTRegressor(FerryRegressor):
         Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1641,6 +1923,16 @@ class GBDTRegressor(FerryRegressor):
     References
     ----------
     Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, width = X[:, :3], X[:, 3]
+    >>> model = ferryml.GBDTRegressor().fit(X[1::4], width[1::4])
+    >>> model.score(X[3::4], width[3::4]) > 0.5
+    True
     """
 
     _method = 'gbdt'
@@ -1657,8 +1949,9 @@ class GBDTRegressor(FerryRegressor):
 
     def __init__(self, *,
                  trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
-                 bins: int = 0, train: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 bins: int = 0, train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.trees = trees
         self.depth = depth
@@ -1693,13 +1986,13 @@ class GBDTAverage(_Proba, FerryClassifier):
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 0
         Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1707,6 +2000,18 @@ class GBDTAverage(_Proba, FerryClassifier):
     References
     ----------
     Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> flowers = ferryml.Domain(views={"sepal": X[:, :2], "petal": X[:, 2:]})
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.GBDTAverage().fit(flowers, few)
+    >>> model.score(flowers, y) > 0.6
+    True
     """
 
     _method = 'gbdt-average'
@@ -1723,8 +2028,8 @@ class GBDTAverage(_Proba, FerryClassifier):
 
     def __init__(self, *,
                  trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
-                 bins: int = 0, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 bins: int = 0, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.trees = trees
         self.depth = depth
@@ -1758,13 +2063,13 @@ class GBDTAverageRegressor(FerryRegressor):
         Added to a leaf's curvature; -1: 0.25 for classes, 1 for numbers. Values: -1 .. 1e+09.
     bins : int, default 0
         Thresholds per feature, by histograms: for large data; 0: all. Values: 0 .. 65536.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1772,6 +2077,17 @@ class GBDTAverageRegressor(FerryRegressor):
     References
     ----------
     Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> flowers = ferryml.Domain(views={"sepal": X[:, :2], "petal": X[:, 2:]})
+    >>> model = ferryml.GBDTAverageRegressor().fit(flowers, np.where(np.arange(150) % 3 > 0, X[:, 3], np.nan))
+    >>> model.score(flowers, X[:, 3]) > 0.5
+    True
     """
 
     _method = 'gbdt-average'
@@ -1787,8 +2103,8 @@ class GBDTAverageRegressor(FerryRegressor):
 
     def __init__(self, *,
                  trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
-                 bins: int = 0, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 bins: int = 0, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.trees = trees
         self.depth = depth
@@ -1821,13 +2137,13 @@ class Gibbs(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1835,6 +2151,19 @@ class Gibbs(_Proba, FerryClassifier):
     References
     ----------
     Sen et al., Collective Classification in Network Data, AI Magazine 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> from sklearn.neighbors import kneighbors_graph
+    >>> flowers = ferryml.Domain(X, graphs={"near": kneighbors_graph(X, 5)})
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.Gibbs().fit(flowers, few)
+    >>> model.score(flowers, y) > 0.6
+    True
     """
 
     _method = 'gibbs'
@@ -1849,8 +2178,9 @@ class Gibbs(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 C: float = 1.0, eps: float = 0.01, burn_in: int = 20, samples: int = 100, scale: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 C: float = 1.0, eps: float = 0.01, burn_in: int = 20, samples: int = 100,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.C = C
@@ -1913,13 +2243,13 @@ class HeMap(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -1927,6 +2257,16 @@ class HeMap(_Proba, FerryClassifier):
     References
     ----------
     Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.HeMap().fit(X[1::4, :2], y[1::4], sources=[old])
+    >>> model.score(X[3::4, :2], y[3::4]) > 0.5
+    True
     """
 
     _method = 'hemap'
@@ -1955,12 +2295,15 @@ class HeMap(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 k: int = 15, solver: str = 'cca', ridge: float = 0.1, beta: float = 1.0, bins: int = 5,
-                 learner: str = 'auto', base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0,
-                 C: float = 3.0, rows: str = 'both', self_training: int = 0, weight: float = 1.0,
-                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, translate: str = 'auto',
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 15, solver: Literal['cca', 'eig'] = 'cca', ridge: float = 0.1, beta: float = 1.0,
+                 bins: int = 5, learner: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto',
+                 base: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto', neighbours: int = 10,
+                 lambda_: float = 1.0, C: float = 3.0, rows: Literal['both', 'source', 'target'] = 'both',
+                 self_training: int = 0, weight: float = 1.0, gamma: float = -1.0, folds: int = 5,
+                 caution: float = 2.0, translate: Literal['auto', 'yes', 'no'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.solver = solver
@@ -2035,13 +2378,13 @@ class HeMapRegressor(FerryRegressor):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -2049,6 +2392,17 @@ class HeMapRegressor(FerryRegressor):
     References
     ----------
     Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, width = X[:, :3], X[:, 3]
+    >>> old = ferryml.Source(X[::2, :2], width[::2], name="old")
+    >>> model = ferryml.HeMapRegressor().fit(X[1::4], width[1::4], sources=[old])
+    >>> model.score(X[3::4], width[3::4]) > 0.5
+    True
     """
 
     _method = 'hemap'
@@ -2076,12 +2430,15 @@ class HeMapRegressor(FerryRegressor):
     )
 
     def __init__(self, *,
-                 k: int = 15, solver: str = 'cca', ridge: float = 0.1, beta: float = 1.0, bins: int = 5,
-                 learner: str = 'auto', base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0,
-                 C: float = 3.0, rows: str = 'both', self_training: int = 0, weight: float = 1.0,
-                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, translate: str = 'auto',
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 15, solver: Literal['cca', 'eig'] = 'cca', ridge: float = 0.1, beta: float = 1.0,
+                 bins: int = 5, learner: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto',
+                 base: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto', neighbours: int = 10,
+                 lambda_: float = 1.0, C: float = 3.0, rows: Literal['both', 'source', 'target'] = 'both',
+                 self_training: int = 0, weight: float = 1.0, gamma: float = -1.0, folds: int = 5,
+                 caution: float = 2.0, translate: Literal['auto', 'yes', 'no'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.solver = solver
@@ -2156,13 +2513,13 @@ class HeMapTransformer(FerryTransformer):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -2170,6 +2527,15 @@ class HeMapTransformer(FerryTransformer):
     References
     ----------
     Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> ferryml.HeMapTransformer().fit(X[:, :2], y, sources=[old]).transform(X[:5, :2]).shape[0]
+    5
     """
 
     _method = 'hemap'
@@ -2197,12 +2563,15 @@ class HeMapTransformer(FerryTransformer):
     )
 
     def __init__(self, *,
-                 k: int = 15, solver: str = 'cca', ridge: float = 0.1, beta: float = 1.0, bins: int = 5,
-                 learner: str = 'auto', base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0,
-                 C: float = 3.0, rows: str = 'both', self_training: int = 0, weight: float = 1.0,
-                 gamma: float = -1.0, folds: int = 5, caution: float = 2.0, translate: str = 'auto',
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 15, solver: Literal['cca', 'eig'] = 'cca', ridge: float = 0.1, beta: float = 1.0,
+                 bins: int = 5, learner: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto',
+                 base: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto', neighbours: int = 10,
+                 lambda_: float = 1.0, C: float = 3.0, rows: Literal['both', 'source', 'target'] = 'both',
+                 self_training: int = 0, weight: float = 1.0, gamma: float = -1.0, folds: int = 5,
+                 caution: float = 2.0, translate: Literal['auto', 'yes', 'no'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.solver = solver
@@ -2288,13 +2657,13 @@ class HeMapPaper(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -2302,6 +2671,16 @@ class HeMapPaper(_Proba, FerryClassifier):
     References
     ----------
     Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.HeMapPaper().fit(X[1::4, :2], y[1::4], sources=[old])
+    >>> model.score(X[3::4, :2], y[3::4]) > 0.5
+    True
     """
 
     _method = 'hemap-paper'
@@ -2336,13 +2715,18 @@ class HeMapPaper(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 variant: str = 'linear', k: int = 1, beta: float = 1.0, theta: float = 0.5, clusters: int = 2,
-                 bins: int = 5, exact: bool = False, as_printed: bool = False, learner: str = 'auto',
-                 base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0, C: float = 3.0,
-                 rows: str = 'both', self_training: int = 0, sampling: bool = True, divergence: str = 'corrected',
-                 risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0, min_size: int = 5,
-                 min_clusters: int = 8, translate: bool = True, scale: str = 'auto', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 variant: Literal['linear', 'nonlinear'] = 'linear', k: int = 1, beta: float = 1.0,
+                 theta: float = 0.5, clusters: int = 2, bins: int = 5, exact: bool = False,
+                 as_printed: bool = False,
+                 learner: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto',
+                 base: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto', neighbours: int = 10,
+                 lambda_: float = 1.0, C: float = 3.0, rows: Literal['both', 'source', 'target'] = 'both',
+                 self_training: int = 0, sampling: bool = True,
+                 divergence: Literal['corrected', 'printed'] = 'corrected', risk: float = 0.5, kappa: float = 0.5,
+                 tau: float = 2.0, min_size: int = 5, min_clusters: int = 8, translate: bool = True,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.variant = variant
         self.k = k
@@ -2434,13 +2818,13 @@ class HeMapPaperRegressor(FerryRegressor):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -2448,6 +2832,17 @@ class HeMapPaperRegressor(FerryRegressor):
     References
     ----------
     Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, width = X[:, :3], X[:, 3]
+    >>> old = ferryml.Source(X[::2, :2], width[::2], name="old")
+    >>> model = ferryml.HeMapPaperRegressor().fit(X[1::4], width[1::4], sources=[old])
+    >>> model.score(X[3::4], width[3::4]) > 0.5
+    True
     """
 
     _method = 'hemap-paper'
@@ -2481,13 +2876,18 @@ class HeMapPaperRegressor(FerryRegressor):
     )
 
     def __init__(self, *,
-                 variant: str = 'linear', k: int = 1, beta: float = 1.0, theta: float = 0.5, clusters: int = 2,
-                 bins: int = 5, exact: bool = False, as_printed: bool = False, learner: str = 'auto',
-                 base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0, C: float = 3.0,
-                 rows: str = 'both', self_training: int = 0, sampling: bool = True, divergence: str = 'corrected',
-                 risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0, min_size: int = 5,
-                 min_clusters: int = 8, translate: bool = True, scale: str = 'auto', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 variant: Literal['linear', 'nonlinear'] = 'linear', k: int = 1, beta: float = 1.0,
+                 theta: float = 0.5, clusters: int = 2, bins: int = 5, exact: bool = False,
+                 as_printed: bool = False,
+                 learner: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto',
+                 base: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto', neighbours: int = 10,
+                 lambda_: float = 1.0, C: float = 3.0, rows: Literal['both', 'source', 'target'] = 'both',
+                 self_training: int = 0, sampling: bool = True,
+                 divergence: Literal['corrected', 'printed'] = 'corrected', risk: float = 0.5, kappa: float = 0.5,
+                 tau: float = 2.0, min_size: int = 5, min_clusters: int = 8, translate: bool = True,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.variant = variant
         self.k = k
@@ -2579,13 +2979,13 @@ class HeMapPaperTransformer(FerryTransformer):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -2593,6 +2993,15 @@ class HeMapPaperTransformer(FerryTransformer):
     References
     ----------
     Shi et al., Transfer Learning on Heterogeneous Feature Spaces via Spectral Transformation, ICDM 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> ferryml.HeMapPaperTransformer().fit(X[:, :2], y, sources=[old]).transform(X[:5, :2]).shape[0]
+    5
     """
 
     _method = 'hemap-paper'
@@ -2626,13 +3035,18 @@ class HeMapPaperTransformer(FerryTransformer):
     )
 
     def __init__(self, *,
-                 variant: str = 'linear', k: int = 1, beta: float = 1.0, theta: float = 0.5, clusters: int = 2,
-                 bins: int = 5, exact: bool = False, as_printed: bool = False, learner: str = 'auto',
-                 base: str = 'auto', neighbours: int = 10, lambda_: float = 1.0, C: float = 3.0,
-                 rows: str = 'both', self_training: int = 0, sampling: bool = True, divergence: str = 'corrected',
-                 risk: float = 0.5, kappa: float = 0.5, tau: float = 2.0, min_size: int = 5,
-                 min_clusters: int = 8, translate: bool = True, scale: str = 'auto', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 variant: Literal['linear', 'nonlinear'] = 'linear', k: int = 1, beta: float = 1.0,
+                 theta: float = 0.5, clusters: int = 2, bins: int = 5, exact: bool = False,
+                 as_printed: bool = False,
+                 learner: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto',
+                 base: Literal['auto', 'knn', 'logreg', 'ridge', 'svm', 'gbdt'] = 'auto', neighbours: int = 10,
+                 lambda_: float = 1.0, C: float = 3.0, rows: Literal['both', 'source', 'target'] = 'both',
+                 self_training: int = 0, sampling: bool = True,
+                 divergence: Literal['corrected', 'printed'] = 'corrected', risk: float = 0.5, kappa: float = 0.5,
+                 tau: float = 2.0, min_size: int = 5, min_clusters: int = 8, translate: bool = True,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.variant = variant
         self.k = k
@@ -2675,13 +3089,13 @@ class HetOMTL(_Stream, FerryClassifier):
     basis : int, default 0
         Labels up to which ridges are exact, and the size of their basis afterwards; 0: 600, fewer above 2048 dense
         features. Values: 0 .. 5000.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -2690,6 +3104,19 @@ class HetOMTL(_Stream, FerryClassifier):
     ----------
     HetOMTL-CDSPP: Heterogeneous Online Multi-Source Transfer Learning with Cross-Domain Structure Preserving
     Projection, 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.HetOMTL().fit(X[1::4], y[1::4], sources=[old])
+    >>> model = model.partial_fit(X[3::4], y[3::4])
+    >>> model.score(X, y) > 0.6
+    True
+    >>> model.learn_one(X[0], y[0]).predict_one(X[0]) in model.classes_
+    True
     """
 
     _method = 'hetomtl'
@@ -2700,8 +3127,8 @@ class HetOMTL(_Stream, FerryClassifier):
     )
 
     def __init__(self, *,
-                 basis: int = 0, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 basis: int = 0, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.basis = basis
         self.sources = sources
@@ -2734,13 +3161,13 @@ class HetOMTLPaper(_Stream, FerryClassifier):
         Rounds to come: sets both betas as in the paper; 0: as set. Values: 0 .. 1e+15.
     per_class : int, default 0
         Rows of each class drawn from each source; 0: all. Values: 0 .. 1e+09.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -2749,6 +3176,19 @@ class HetOMTLPaper(_Stream, FerryClassifier):
     ----------
     HetOMTL-CDSPP: Heterogeneous Online Multi-Source Transfer Learning with Cross-Domain Structure Preserving
     Projection, 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.HetOMTLPaper().fit(X[1::4], y[1::4], sources=[old])
+    >>> model = model.partial_fit(X[3::4], y[3::4])
+    >>> model.score(X, y) > 0.6
+    True
+    >>> model.learn_one(X[0], y[0]).predict_one(X[0]) in model.classes_
+    True
     """
 
     _method = 'hetomtl-paper'
@@ -2767,9 +3207,10 @@ class HetOMTLPaper(_Stream, FerryClassifier):
     )
 
     def __init__(self, *,
-                 alpha: float = 1.0, post: str = 'none', variant: str = 'pa1', C: float = 1.0, beta1: float = 0.9,
-                 beta2: float = 0.9, horizon: float = 0.0, per_class: int = 0, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 alpha: float = 1.0, post: Literal['none', 'l2', 'centred'] = 'none',
+                 variant: Literal['pa', 'pa1', 'pa2', 'printed'] = 'pa1', C: float = 1.0, beta1: float = 0.9,
+                 beta2: float = 0.9, horizon: float = 0.0, per_class: int = 0, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.alpha = alpha
         self.post = post
@@ -2809,16 +3250,26 @@ class Hop(_Proba, FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.Hop().fit(X[1::4], y[1::4], sources=[old])
+    >>> model.score(X[3::4], y[3::4]) > 0.6
+    True
     """
 
     _method = 'hop'
@@ -2836,9 +3287,11 @@ class Hop(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 learner: str = 'logreg', targets: str = 'auto', C: float = 0.0, gate: bool = False,
-                 scale: str = 'auto', leaks: str = 'drop', bridge_labels: str = 'use',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 learner: Literal['logreg', 'svm', 'gp'] = 'logreg',
+                 targets: Literal['auto', 'soft', 'hard'] = 'auto', C: float = 0.0, gate: bool = False,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.learner = learner
@@ -2878,13 +3331,13 @@ class HTLIC(_Proba, FerryClassifier):
         standard | roots | common | l2.
     leaks : str, default 'drop'
         Bridges of several views: instances that are also in the target. Values: drop | keep.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -2892,6 +3345,20 @@ class HTLIC(_Proba, FerryClassifier):
     References
     ----------
     Zhu, Chen, Lu, Pan, Xue, Yu, Yang, Heterogeneous Transfer Learning for Image Classification, AAAI 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> old = ferryml.Source(views={"petal": X[::3, 2:]}, y=y[::3], name="old")
+    >>> both = ferryml.Bridge(views={"petal": X[1::3, 2:], "sepal": X[1::3, :2]}, name="both")
+    >>> new = ferryml.Domain(views={"sepal": X[2::3, :2]})
+    >>> few = np.where(np.arange(50) % 5 == 0, y[2::3], np.nan)  # of the others the label is not known
+    >>> model = ferryml.HTLIC().fit(new, few, sources=[old, both])
+    >>> model.score(new, y[2::3]) > 0.5
+    True
     """
 
     _method = 'htlic'
@@ -2910,8 +3377,10 @@ class HTLIC(_Proba, FerryClassifier):
 
     def __init__(self, *,
                  latent: int = 30, lambda_: float = 1.0, iterations: int = 100, beside: bool = True,
-                 C: float = 1.0, scale: str = 'auto', leaks: str = 'drop', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 C: float = 1.0,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.latent = latent
         self.lambda_ = lambda_
@@ -2943,13 +3412,13 @@ class ICA(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -2957,6 +3426,19 @@ class ICA(_Proba, FerryClassifier):
     References
     ----------
     Sen et al., Collective Classification in Network Data, AI Magazine 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> from sklearn.neighbors import kneighbors_graph
+    >>> flowers = ferryml.Domain(X, graphs={"near": kneighbors_graph(X, 5)})
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.ICA().fit(flowers, few)
+    >>> model.score(flowers, y) > 0.6
+    True
     """
 
     _method = 'ica'
@@ -2970,8 +3452,9 @@ class ICA(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 C: float = 1.0, eps: float = 0.01, max_iter: int = 20, scale: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 C: float = 1.0, eps: float = 0.01, max_iter: int = 20,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.C = C
@@ -3015,13 +3498,13 @@ class KCCA(_Proba, FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3030,6 +3513,20 @@ class KCCA(_Proba, FerryClassifier):
     ----------
     Hardoon, Szedmak, Shawe-Taylor, Canonical Correlation Analysis: An Overview with Application to Learning Methods,
     Neural Computation 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> old = ferryml.Source(views={"petal": X[::3, 2:]}, y=y[::3], name="old")
+    >>> both = ferryml.Bridge(views={"petal": X[1::3, 2:], "sepal": X[1::3, :2]}, name="both")
+    >>> new = ferryml.Domain(views={"sepal": X[2::3, :2]})
+    >>> few = np.where(np.arange(50) % 5 == 0, y[2::3], np.nan)  # of the others the label is not known
+    >>> model = ferryml.KCCA().fit(new, few, sources=[old, both])
+    >>> model.score(new, y[2::3]) > 0.5
+    True
     """
 
     _method = 'kcca'
@@ -3051,10 +3548,13 @@ class KCCA(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 k: int = 30, ridge: float = 0.1, learner: str = 'logreg', neighbours: int = 10, C: float = 3.0,
-                 lambda_: float = 1.0, rows: str = 'both', width: float = 1.0, scale: str = 'auto',
-                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 30, ridge: float = 0.1, learner: Literal['knn', 'logreg', 'ridge', 'svm'] = 'logreg',
+                 neighbours: int = 10, C: float = 3.0, lambda_: float = 1.0,
+                 rows: Literal['both', 'source'] = 'both', width: float = 1.0,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.ridge = ridge
@@ -3088,16 +3588,30 @@ class KernelBridge(_Proba, FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> old = ferryml.Source(views={"petal": X[::3, 2:]}, y=y[::3], name="old")
+    >>> both = ferryml.Bridge(views={"petal": X[1::3, 2:], "sepal": X[1::3, :2]}, name="both")
+    >>> new = ferryml.Domain(views={"sepal": X[2::3, :2]})
+    >>> few = np.where(np.arange(50) % 5 == 0, y[2::3], np.nan)  # of the others the label is not known
+    >>> model = ferryml.KernelBridge().fit(new, few, sources=[old, both])
+    >>> model.score(new, y[2::3]) > 0.5
+    True
     """
 
     _method = 'kernel-bridge'
@@ -3111,8 +3625,9 @@ class KernelBridge(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 scale: str = 'auto', leaks: str = 'drop', bridge_labels: str = 'use',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.scale = scale
@@ -3146,16 +3661,25 @@ class KMeansHop(FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old", columns="shared")  # the same features
+    >>> ferryml.KMeansHop().fit(X, y, sources=[old]).predict(X).shape[0]
+    150
     """
 
     _method = 'kmeans-hop'
@@ -3173,9 +3697,11 @@ class KMeansHop(FerryClassifier):
     )
 
     def __init__(self, *,
-                 restarts: int = 10, iterations: int = 100, C: float = 0.0, scale: str = 'auto',
-                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 restarts: int = 10, iterations: int = 100, C: float = 0.0,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.restarts = restarts
         self.iterations = iterations
@@ -3209,13 +3735,13 @@ class KNN(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3223,6 +3749,15 @@ class KNN(_Proba, FerryClassifier):
     References
     ----------
     Cover and Hart, Nearest Neighbor Pattern Classification, IEEE IT 1967.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ferryml.KNN().fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.8
+    True
     """
 
     _method = 'knn'
@@ -3237,9 +3772,12 @@ class KNN(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 k: int = 0, distance: str = 'euclidean', weights: str = 'uniform', train: str = 'auto',
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 0, distance: Literal['euclidean', 'cosine'] = 'euclidean',
+                 weights: Literal['uniform', 'distance'] = 'uniform',
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.distance = distance
@@ -3272,13 +3810,13 @@ class KNNRegressor(FerryRegressor):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3286,6 +3824,16 @@ class KNNRegressor(FerryRegressor):
     References
     ----------
     Cover and Hart, Nearest Neighbor Pattern Classification, IEEE IT 1967.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, width = X[:, :3], X[:, 3]
+    >>> model = ferryml.KNNRegressor().fit(X[1::4], width[1::4])
+    >>> model.score(X[3::4], width[3::4]) > 0.5
+    True
     """
 
     _method = 'knn'
@@ -3299,9 +3847,12 @@ class KNNRegressor(FerryRegressor):
     )
 
     def __init__(self, *,
-                 k: int = 0, distance: str = 'euclidean', weights: str = 'uniform', train: str = 'auto',
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 0, distance: Literal['euclidean', 'cosine'] = 'euclidean',
+                 weights: Literal['uniform', 'distance'] = 'uniform',
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.distance = distance
@@ -3324,16 +3875,26 @@ class LabelPrior(FerryClassifier):
     ----------
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> sets = np.eye(3)[y]
+    >>> ferryml.LabelPrior().fit(X, sets).predict(X).shape[0]
+    150
     """
 
     _method = 'label-prior'
@@ -3345,8 +3906,8 @@ class LabelPrior(FerryClassifier):
     )
 
     def __init__(self, *,
-                 train: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto', sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.train = train
         self.sources = sources
@@ -3369,13 +3930,13 @@ class LabelPropagation(_Proba, FerryClassifier):
         Steps, at most. Values: 1 .. 1e+06.
     tol : float, default 1e-05
         Change to stop at. Values: 0 .. 1.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3383,6 +3944,19 @@ class LabelPropagation(_Proba, FerryClassifier):
     References
     ----------
     Zhu, Ghahramani and Lafferty, Semi-Supervised Learning Using Gaussian Fields and Harmonic Functions, ICML 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> from sklearn.neighbors import kneighbors_graph
+    >>> flowers = ferryml.Domain(X, graphs={"near": kneighbors_graph(X, 5)})
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.LabelPropagation().fit(flowers, few)
+    >>> model.score(flowers, y) > 0.6
+    True
     """
 
     _method = 'label-propagation'
@@ -3395,8 +3969,8 @@ class LabelPropagation(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 alpha: float = 0.99, max_iter: int = 200, tol: float = 1e-05, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 alpha: float = 0.99, max_iter: int = 200, tol: float = 1e-05, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.alpha = alpha
         self.max_iter = max_iter
@@ -3421,13 +3995,13 @@ class LabelPropagationRegressor(FerryRegressor):
         Steps, at most. Values: 1 .. 1e+06.
     tol : float, default 1e-05
         Change to stop at. Values: 0 .. 1.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3435,6 +4009,18 @@ class LabelPropagationRegressor(FerryRegressor):
     References
     ----------
     Zhu, Ghahramani and Lafferty, Semi-Supervised Learning Using Gaussian Fields and Harmonic Functions, ICML 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> from sklearn.neighbors import kneighbors_graph
+    >>> flowers = ferryml.Domain(X, graphs={"near": kneighbors_graph(X, 5)})
+    >>> model = ferryml.LabelPropagationRegressor().fit(flowers, np.where(np.arange(150) % 3 > 0, X[:, 3], np.nan))
+    >>> model.score(flowers, X[:, 3]) > 0.5
+    True
     """
 
     _method = 'label-propagation'
@@ -3446,8 +4032,8 @@ class LabelPropagationRegressor(FerryRegressor):
     )
 
     def __init__(self, *,
-                 alpha: float = 0.99, max_iter: int = 200, tol: float = 1e-05, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 alpha: float = 0.99, max_iter: int = 200, tol: float = 1e-05, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.alpha = alpha
         self.max_iter = max_iter
@@ -3482,13 +4068,13 @@ class LatentMap(_Proba, FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3497,6 +4083,16 @@ class LatentMap(_Proba, FerryClassifier):
     ----------
     Xie, Fan, Peng, Fan, Ren, Latent Space Domain Transfer between High Dimensional Overlapping Distributions, WWW
     2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.LatentMap().fit(X[1::4], y[1::4], sources=[old])
+    >>> model.score(X[3::4], y[3::4]) > 0.6
+    True
     """
 
     _method = 'latentmap'
@@ -3514,9 +4110,11 @@ class LatentMap(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 path: str = 'sit', rank: int = 50, lambda_: float = 1.0, C: float = 0.0, scale: str = 'auto',
-                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 path: Literal['sit', 'st'] = 'sit', rank: int = 50, lambda_: float = 1.0, C: float = 0.0,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.path = path
         self.rank = rank
@@ -3554,13 +4152,13 @@ class LIFT(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3568,6 +4166,17 @@ class LIFT(FerryClassifier):
     References
     ----------
     Zhang and Wu, LIFT: Multi-Label Learning with Label-Specific Features, IEEE TPAMI 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> sets = np.eye(3)[y]  # label sets as a 0/1 matrix
+    >>> model = ferryml.LIFT().fit(X[1::4], sets[1::4])
+    >>> bool((model.predict(X[3::4]) == sets[3::4]).mean() > 0.6)
+    True
     """
 
     _method = 'lift'
@@ -3584,9 +4193,11 @@ class LIFT(FerryClassifier):
     )
 
     def __init__(self, *,
-                 learner: str = 'svm', ratio: float = 0.1, max_iter: int = 100, C: float = 1.0, eps: float = 0.01,
-                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 learner: Literal['svm', 'ranksvm'] = 'svm', ratio: float = 0.1, max_iter: int = 100,
+                 C: float = 1.0, eps: float = 0.01, train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.learner = learner
         self.ratio = ratio
@@ -3621,13 +4232,13 @@ class LogReg(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3635,6 +4246,15 @@ class LogReg(_Proba, FerryClassifier):
     References
     ----------
     Fan et al., LIBLINEAR: A Library for Large Linear Classification, JMLR 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ferryml.LogReg().fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.8
+    True
     """
 
     _method = 'logreg'
@@ -3649,9 +4269,11 @@ class LogReg(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 C: float = 0.0, eps: float = 0.01, balanced: bool = False, train: str = 'auto',
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 C: float = 0.0, eps: float = 0.01, balanced: bool = False,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.C = C
         self.eps = eps
@@ -3674,16 +4296,24 @@ class Majority(_Proba, FerryClassifier):
     ----------
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ferryml.Majority().fit(X, y).predict(X).shape[0]
+    150
     """
 
     _method = 'majority'
@@ -3695,8 +4325,8 @@ class Majority(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 train: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto', sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.train = train
         self.sources = sources
@@ -3715,16 +4345,24 @@ class Mean(FerryRegressor):
     ----------
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ferryml.Mean().fit(X, X[:, 3]).predict(X).shape[0]
+    150
     """
 
     _method = 'mean'
@@ -3735,8 +4373,8 @@ class Mean(FerryRegressor):
     )
 
     def __init__(self, *,
-                 train: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto', sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.train = train
         self.sources = sources
@@ -3760,13 +4398,13 @@ class MF(FerryRater):
         Columns of the two factors; 0: 5, 10 and 20 weighed (vb), else 20. Values: 0 .. 1000.
     sweeps : int, default 0
         Most sweeps over users and items; 0: 10 (vb), 6 (vb-diagonal). Values: 0 .. 1e+06.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3774,6 +4412,19 @@ class MF(FerryRater):
     References
     ----------
     Lim and Teh, Variational Bayesian Approach to Movie Rating Prediction, KDD Cup 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> model = ferryml.MF().fit(pairs[rows], stars[rows])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'mf'
@@ -3785,8 +4436,9 @@ class MF(FerryRater):
     )
 
     def __init__(self, *,
-                 solver: str = 'auto', rank: int = 0, sweeps: int = 0, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 solver: Literal['auto', 'vb', 'vb-diagonal'] = 'auto', rank: int = 0, sweeps: int = 0,
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.solver = solver
         self.rank = rank
@@ -3817,13 +4469,13 @@ class MfAls(FerryRater):
         Ratings of size 0 that shrink a bias. Values: 0 .. 1e+09.
     tol : float, default 0.0001
         Relative drop of the objective to stop at. Values: 0 .. 1.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3831,6 +4483,19 @@ class MfAls(FerryRater):
     References
     ----------
     Koren, Bell and Volinsky, Matrix Factorization Techniques, Computer 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> model = ferryml.MfAls().fit(pairs[rows], stars[rows])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'mf-als'
@@ -3845,9 +4510,9 @@ class MfAls(FerryRater):
     )
 
     def __init__(self, *,
-                 rank: int = 20, sweeps: int = 20, ridge: str = 'row', lambda_: float = 16.0, bias: float = 5.0,
-                 tol: float = 0.0001, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 rank: int = 20, sweeps: int = 20, ridge: Literal['row', 'rating'] = 'row', lambda_: float = 16.0,
+                 bias: float = 5.0, tol: float = 0.0001, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.rank = rank
         self.sweeps = sweeps
@@ -3871,13 +4536,13 @@ class MINDTL(FerryRater):
     ----------
     use : int, default 0
         Sources used, the first of the task; 0: all. Values: 0 .. 1000.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3886,6 +4551,20 @@ class MINDTL(FerryRater):
     ----------
     He et al., Robust Transfer Learning for Cross-domain Collaborative Filtering Using Multiple Rating Patterns
     Approximation, WSDM 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> old = ferryml.Source(ratings=(pairs[:, 0], pairs[:, 1], stars), name="old")  # their users, their items
+    >>> model = ferryml.MINDTL().fit(pairs[rows], stars[rows], sources=[old])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'mindtl'
@@ -3896,8 +4575,8 @@ class MINDTL(FerryRater):
     )
 
     def __init__(self, *,
-                 use: int = 0, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 use: int = 0, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.use = use
         self.sources = sources
@@ -3944,13 +4623,13 @@ class MINDTLPaper(FerryRater):
         Weights of the sources. Values: simplex | sgd | ls.
     theta : float, default 0.05
         Learning rate of lambda: sgd. Values: 1e-09 .. 1.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -3959,6 +4638,20 @@ class MINDTLPaper(FerryRater):
     ----------
     He et al., Robust Transfer Learning for Cross-domain Collaborative Filtering Using Multiple Rating Patterns
     Approximation, WSDM 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> old = ferryml.Source(ratings=(pairs[:, 0], pairs[:, 1], stars), name="old")  # their users, their items
+    >>> model = ferryml.MINDTLPaper().fit(pairs[rows], stars[rows], sources=[old])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'mindtl-paper'
@@ -3983,10 +4676,12 @@ class MINDTLPaper(FerryRater):
     )
 
     def __init__(self, *,
-                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
-                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
-                 use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex', theta: float = 0.05,
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 k: int = 10, l: int = 10, extract: Literal['ionmtf', 'onmtf', 'dc-onmtf', 'kmeans'] = 'ionmtf',
+                 update: Literal['paper', 'orth'] = 'paper', sweeps: int = 60, polish: int = 20,
+                 restarts: int = 3, beta: float = 5.0, most: int = 400,
+                 order: Literal['task', 'nearest'] = 'task', use: int = 0, starts: int = 1, iters: int = 20,
+                 lambda_: Literal['simplex', 'sgd', 'ls'] = 'simplex', theta: float = 0.05,
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
@@ -4029,13 +4724,13 @@ class MMDT(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -4043,6 +4738,16 @@ class MMDT(FerryClassifier):
     References
     ----------
     Hoffman, Rodner, Donahue, Saenko, Darrell, Efficient Learning of Domain-invariant Image Representations, ICLR 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2, 2:], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.MMDT().fit(X[1::4, :2], y[1::4], sources=[old])
+    >>> model.score(X[3::4, :2], y[3::4]) > 0.5
+    True
     """
 
     _method = 'mmdt'
@@ -4059,8 +4764,9 @@ class MMDT(FerryClassifier):
 
     def __init__(self, *,
                  source_C: float = 0.05, target_C: float = 1.0, iterations: int = 25, tol: float = 1e-05,
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.source_C = source_C
         self.target_C = target_C
@@ -4119,13 +4825,13 @@ class MMLTL(FerryClassifier):
     scale : str, default 'standard'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -4133,6 +4839,18 @@ class MMLTL(FerryClassifier):
     References
     ----------
     Jiang et al., Multi-label Transfer Learning via Maximum Mean Discrepancy, Information and Control 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> sets = np.eye(3)[y]  # label sets as a 0/1 matrix
+    >>> old = ferryml.Source(X[::2], sets[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.MMLTL().fit(X[1::4], sets[1::4], sources=[old])
+    >>> bool((model.predict(X[3::4]) == sets[3::4]).mean() > 0.6)
+    True
     """
 
     _method = 'mmltl'
@@ -4161,12 +4879,14 @@ class MMLTL(FerryClassifier):
     )
 
     def __init__(self, *,
-                 mmd: str = 'on', rho: float = 15.0, mu: str = 'auto', gate: bool = True, g: int = 0,
-                 g1: float = 1.0, g2: float = 1.0, centre: bool = True, latent: str = 'zscore',
-                 shrink: str = 'none', kernel: str = 'none', gamma: float = 0.0, max_iter: int = 1000,
+                 mmd: Literal['on', 'off'] = 'on', rho: float = 15.0, mu: str = 'auto', gate: bool = True,
+                 g: int = 0, g1: float = 1.0, g2: float = 1.0, centre: bool = True,
+                 latent: Literal['zscore', 'plain'] = 'zscore', shrink: Literal['none', 'js', 'soft'] = 'none',
+                 kernel: Literal['none', 'linear', 'rbf'] = 'none', gamma: float = 0.0, max_iter: int = 1000,
                  tol: float = 1e-10, C: float = 1.0, epochs: int = 100, rank_tol: float = 0.0001,
-                 scale: str = 'standard', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'standard',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.mmd = mmd
         self.rho = rho
@@ -4221,13 +4941,13 @@ class MMLTLPaper(FerryClassifier):
     scale : str, default 'none'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -4235,6 +4955,18 @@ class MMLTLPaper(FerryClassifier):
     References
     ----------
     Jiang et al., Multi-label Transfer Learning via Maximum Mean Discrepancy, Information and Control 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> sets = np.eye(3)[y]  # label sets as a 0/1 matrix
+    >>> old = ferryml.Source(X[::2], sets[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.MMLTLPaper().fit(X[1::4], sets[1::4], sources=[old])
+    >>> bool((model.predict(X[3::4]) == sets[3::4]).mean() > 0.6)
+    True
     """
 
     _method = 'mmltl-paper'
@@ -4255,10 +4987,12 @@ class MMLTLPaper(FerryClassifier):
     )
 
     def __init__(self, *,
-                 mmd: str = 'on', mu: float = 30.0, g: int = 0, g1: float = 1.0, g2: float = 1.0,
-                 sweeps: int = 50, sylvester: str = 'exact', C: float = 1.0, epochs: int = 100,
-                 scale: str = 'none', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 mmd: Literal['on', 'off'] = 'on', mu: float = 30.0, g: int = 0, g1: float = 1.0, g2: float = 1.0,
+                 sweeps: int = 50, sylvester: Literal['exact', 'bartels-stewart'] = 'exact', C: float = 1.0,
+                 epochs: int = 100,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'none',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.mmd = mmd
         self.mu = mu
@@ -4297,13 +5031,13 @@ class MPA(_Stream, FerryClassifier):
         Predict with the average of the weights after each sample. Values: yes | no.
     passes : int, default 1
         Steps for each sample, each against another class if necessary. Values: 1 .. 1000.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -4311,6 +5045,18 @@ class MPA(_Stream, FerryClassifier):
     References
     ----------
     Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, Online Passive-Aggressive Algorithms, JMLR 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ferryml.MPA().fit(X[1::4], y[1::4])
+    >>> model = model.partial_fit(X[3::4], y[3::4])
+    >>> model.score(X, y) > 0.6
+    True
+    >>> model.learn_one(X[0], y[0]).predict_one(X[0]) in model.classes_
+    True
     """
 
     _method = 'mpa'
@@ -4326,9 +5072,10 @@ class MPA(_Stream, FerryClassifier):
     )
 
     def __init__(self, *,
-                 variant: str = 'pa1', C: float = 1.0, scale: str = 'l2', causal: bool = False,
-                 average: bool = False, passes: int = 1, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 variant: Literal['pa', 'pa1', 'pa2', 'printed'] = 'pa1', C: float = 1.0,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'l2',
+                 causal: bool = False, average: bool = False, passes: int = 1, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.variant = variant
         self.C = C
@@ -4366,13 +5113,13 @@ class OMTLMC(_Stream, FerryClassifier):
         Rounds to come: sets both betas as in the paper; 0: as set. Values: 0 .. 1e+15.
     per_class : int, default 0
         Rows of each class drawn from each source; 0: all. Values: 0 .. 1e+09.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -4380,6 +5127,19 @@ class OMTLMC(_Stream, FerryClassifier):
     References
     ----------
     OMTLMC-CDSPP, the comparison of HetOMTL-CDSPP, 2023 (reconstructed).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old")  # the same classes, other features
+    >>> model = ferryml.OMTLMC().fit(X[1::4], y[1::4], sources=[old])
+    >>> model = model.partial_fit(X[3::4], y[3::4])
+    >>> model.score(X, y) > 0.6
+    True
+    >>> model.learn_one(X[0], y[0]).predict_one(X[0]) in model.classes_
+    True
     """
 
     _method = 'omtlmc'
@@ -4398,9 +5158,10 @@ class OMTLMC(_Stream, FerryClassifier):
     )
 
     def __init__(self, *,
-                 alpha: float = 1.0, post: str = 'none', variant: str = 'pa1', C: float = 1.0, beta1: float = 0.9,
-                 beta2: float = 0.9, horizon: float = 0.0, per_class: int = 0, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 alpha: float = 1.0, post: Literal['none', 'l2', 'centred'] = 'none',
+                 variant: Literal['pa', 'pa1', 'pa2', 'printed'] = 'pa1', C: float = 1.0, beta1: float = 0.9,
+                 beta2: float = 0.9, horizon: float = 0.0, per_class: int = 0, sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.alpha = alpha
         self.post = post
@@ -4435,13 +5196,13 @@ class PCAJoined(FerryTransformer):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -4449,6 +5210,14 @@ class PCAJoined(FerryTransformer):
     References
     ----------
     Pearson, On Lines and Planes of Closest Fit, Philosophical Magazine 1901.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ferryml.PCAJoined(d=2).fit(X[:, :2], y).transform(X[:5, :2]).shape[0]
+    5
     """
 
     _method = 'pca-joined'
@@ -4461,8 +5230,10 @@ class PCAJoined(FerryTransformer):
     )
 
     def __init__(self, *,
-                 d: int = -1, balance: str = 'auto', missing: str = 'auto', scale: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 d: int = -1, balance: Literal['auto', 'none', 'frob', 'spectral'] = 'auto',
+                 missing: Literal['auto', 'mean', 'regress'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.d = d
@@ -4497,16 +5268,30 @@ class Place(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> old = ferryml.Source(views={"petal": X[::3, 2:]}, y=y[::3], name="old")
+    >>> both = ferryml.Bridge(views={"petal": X[1::3, 2:], "sepal": X[1::3, :2]}, name="both")
+    >>> new = ferryml.Domain(views={"sepal": X[2::3, :2]})
+    >>> few = np.where(y[2::3] < 2, y[2::3], np.nan)  # no label of the third class is known
+    >>> model = ferryml.Place().fit(new, few, sources=[old, both])
+    >>> model.score(new, y[2::3]) > 0.5
+    True
     """
 
     _method = 'place'
@@ -4522,9 +5307,11 @@ class Place(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 name: str = 'auto', neighbours: int = 10, prior: str = '', most: int = 20000,
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 name: Literal['auto', 'always'] = 'auto', neighbours: int = 10, prior: str = '',
+                 most: int = 20000,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.name = name
         self.neighbours = neighbours
@@ -4547,16 +5334,30 @@ class RandomCodebook(FerryRater):
     ----------
     use : int, default 0
         Sources used, the first of the task; 0: all. Values: 0 .. 1000.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> old = ferryml.Source(ratings=(pairs[:, 0], pairs[:, 1], stars), name="old")  # their users, their items
+    >>> model = ferryml.RandomCodebook().fit(pairs[rows], stars[rows], sources=[old])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'random-codebook'
@@ -4567,8 +5368,8 @@ class RandomCodebook(FerryRater):
     )
 
     def __init__(self, *,
-                 use: int = 0, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 use: int = 0, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.use = use
         self.sources = sources
@@ -4615,16 +5416,30 @@ class RandomCodebookPaper(FerryRater):
         Weights of the sources. Values: simplex | sgd | ls.
     theta : float, default 0.05
         Learning rate of lambda: sgd. Values: 1e-09 .. 1.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> old = ferryml.Source(ratings=(pairs[:, 0], pairs[:, 1], stars), name="old")  # their users, their items
+    >>> model = ferryml.RandomCodebookPaper().fit(pairs[rows], stars[rows], sources=[old])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'random-codebook-paper'
@@ -4649,10 +5464,12 @@ class RandomCodebookPaper(FerryRater):
     )
 
     def __init__(self, *,
-                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
-                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
-                 use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex', theta: float = 0.05,
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 k: int = 10, l: int = 10, extract: Literal['ionmtf', 'onmtf', 'dc-onmtf', 'kmeans'] = 'ionmtf',
+                 update: Literal['paper', 'orth'] = 'paper', sweeps: int = 60, polish: int = 20,
+                 restarts: int = 3, beta: float = 5.0, most: int = 400,
+                 order: Literal['task', 'nearest'] = 'task', use: int = 0, starts: int = 1, iters: int = 20,
+                 lambda_: Literal['simplex', 'sgd', 'ls'] = 'simplex', theta: float = 0.05,
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
@@ -4697,13 +5514,13 @@ class RankSVM(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -4711,6 +5528,17 @@ class RankSVM(FerryClassifier):
     References
     ----------
     Elisseeff and Weston, A Kernel Method for Multi-Labelled Classification, NIPS 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> sets = np.eye(3)[y]  # label sets as a 0/1 matrix
+    >>> model = ferryml.RankSVM().fit(X[1::4], sets[1::4])
+    >>> bool((model.predict(X[3::4]) == sets[3::4]).mean() > 0.6)
+    True
     """
 
     _method = 'ranksvm'
@@ -4726,9 +5554,11 @@ class RankSVM(FerryClassifier):
     )
 
     def __init__(self, *,
-                 center: str = 'none', C: float = 1.0, epochs: int = 100, rank_tol: float = 0.0001,
-                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 center: Literal['none', 'per-domain'] = 'none', C: float = 1.0, epochs: int = 100,
+                 rank_tol: float = 0.0001, train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.center = center
         self.C = C
@@ -4752,16 +5582,29 @@ class RatingMean(FerryRater):
     ----------
     by : str, default 'global'
         The mean of all ratings, of the user's or of the item's. Values: global | user | item.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> model = ferryml.RatingMean().fit(pairs[rows], stars[rows])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'rating-mean'
@@ -4771,8 +5614,8 @@ class RatingMean(FerryRater):
     )
 
     def __init__(self, *,
-                 by: str = 'global', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 by: Literal['global', 'user', 'item'] = 'global', sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.by = by
         self.sources = sources
@@ -4791,16 +5634,26 @@ class Residual(FerryClassifier):
     ----------
     pooled : bool, default True
         Also learn from the rows of both together: most of the time. Values: yes | no.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.Residual().fit(X[1::4], y[1::4], sources=[old])
+    >>> model.score(X[3::4], y[3::4]) > 0.6
+    True
     """
 
     _method = 'residual'
@@ -4812,8 +5665,8 @@ class Residual(FerryClassifier):
     )
 
     def __init__(self, *,
-                 pooled: bool = True, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 pooled: bool = True, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.pooled = pooled
         self.sources = sources
@@ -4832,16 +5685,27 @@ class ResidualRegressor(FerryRegressor):
     ----------
     pooled : bool, default True
         Also learn from the rows of both together: most of the time. Values: yes | no.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, width = X[:, :3], X[:, 3]
+    >>> old = ferryml.Source(X[::2], width[::2], name="old", columns="shared")
+    >>> model = ferryml.ResidualRegressor().fit(X[1::4], width[1::4], sources=[old])
+    >>> model.score(X[3::4], width[3::4]) > 0.5
+    True
     """
 
     _method = 'residual'
@@ -4852,8 +5716,8 @@ class ResidualRegressor(FerryRegressor):
     )
 
     def __init__(self, *,
-                 pooled: bool = True, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 pooled: bool = True, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.pooled = pooled
         self.sources = sources
@@ -4878,13 +5742,13 @@ class Ridge(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -4892,6 +5756,15 @@ class Ridge(FerryClassifier):
     References
     ----------
     Hoerl and Kennard, Ridge Regression, Technometrics 1970.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ferryml.Ridge().fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.8
+    True
     """
 
     _method = 'ridge'
@@ -4904,8 +5777,10 @@ class Ridge(FerryClassifier):
     )
 
     def __init__(self, *,
-                 lambda_: float = 0.0, train: str = 'auto', scale: str = 'auto', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 lambda_: float = 0.0, train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.lambda_ = lambda_
         self.train = train
@@ -4932,13 +5807,13 @@ class RidgeRegressor(FerryRegressor):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -4946,6 +5821,16 @@ class RidgeRegressor(FerryRegressor):
     References
     ----------
     Hoerl and Kennard, Ridge Regression, Technometrics 1970.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, width = X[:, :3], X[:, 3]
+    >>> model = ferryml.RidgeRegressor().fit(X[1::4], width[1::4])
+    >>> model.score(X[3::4], width[3::4]) > 0.5
+    True
     """
 
     _method = 'ridge'
@@ -4957,8 +5842,10 @@ class RidgeRegressor(FerryRegressor):
     )
 
     def __init__(self, *,
-                 lambda_: float = 0.0, train: str = 'auto', scale: str = 'auto', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 lambda_: float = 0.0, train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.lambda_ = lambda_
         self.train = train
@@ -4995,13 +5882,13 @@ class SemiGBDT(_Proba, FerryClassifier):
         Of the instances without a label that get one each time. Values: 1e-09 .. 1.
     train : str, default 'auto'
         Learn from these labels; auto: the target's if it has some. Values: auto | source | target | both.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5009,6 +5896,17 @@ class SemiGBDT(_Proba, FerryClassifier):
     References
     ----------
     Zhu, Semi-Supervised Learning Literature Survey, University of Wisconsin 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.SemiGBDT().fit(X, few)
+    >>> model.score(X, y) > 0.6
+    True
     """
 
     _method = 'semi-gbdt'
@@ -5028,9 +5926,9 @@ class SemiGBDT(_Proba, FerryClassifier):
 
     def __init__(self, *,
                  trees: int = 100, depth: int = 3, rate: float = 0.1, min_leaf: int = 3, reg: float = -1.0,
-                 bins: int = 0, rounds: int = 5, share: float = 0.1, train: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
-                 n_jobs: int | None = None,
+                 bins: int = 0, rounds: int = 5, share: float = 0.1,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto', sources: Sources | None = None,
+                 unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.trees = trees
         self.depth = depth
@@ -5070,13 +5968,13 @@ class SemiSVM(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5084,6 +5982,17 @@ class SemiSVM(FerryClassifier):
     References
     ----------
     Zhu, Semi-Supervised Learning Literature Survey, University of Wisconsin 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.SemiSVM().fit(X, few)
+    >>> model.score(X, y) > 0.6
+    True
     """
 
     _method = 'semi-svm'
@@ -5101,8 +6010,10 @@ class SemiSVM(FerryClassifier):
 
     def __init__(self, *,
                  C: float = 1.0, eps: float = 0.01, balanced: bool = False, rounds: int = 5, share: float = 0.1,
-                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.C = C
         self.eps = eps
@@ -5135,13 +6046,13 @@ class SGC(_Proba, FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5149,6 +6060,19 @@ class SGC(_Proba, FerryClassifier):
     References
     ----------
     Wu et al., Simplifying Graph Convolutional Networks, ICML 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> from sklearn.neighbors import kneighbors_graph
+    >>> flowers = ferryml.Domain(X, graphs={"near": kneighbors_graph(X, 5)})
+    >>> few = np.where(np.arange(150) % 5 == 0, y, np.nan)  # of the others the label is not known
+    >>> model = ferryml.SGC().fit(flowers, few)
+    >>> model.score(flowers, y) > 0.6
+    True
     """
 
     _method = 'sgc'
@@ -5162,8 +6086,9 @@ class SGC(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 C: float = 0.0, eps: float = 0.01, steps: int = 2, scale: str = 'auto',
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 C: float = 0.0, eps: float = 0.01, steps: int = 2,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.C = C
@@ -5186,16 +6111,30 @@ class ShuffledCodebook(FerryRater):
     ----------
     use : int, default 0
         Sources used, the first of the task; 0: all. Values: 0 .. 1000.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> old = ferryml.Source(ratings=(pairs[:, 0], pairs[:, 1], stars), name="old")  # their users, their items
+    >>> model = ferryml.ShuffledCodebook().fit(pairs[rows], stars[rows], sources=[old])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'shuffled-codebook'
@@ -5206,8 +6145,8 @@ class ShuffledCodebook(FerryRater):
     )
 
     def __init__(self, *,
-                 use: int = 0, sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 use: int = 0, sources: Sources | None = None, unlabelled: object = None,
+                 random_state: Seed = None, n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.use = use
         self.sources = sources
@@ -5254,16 +6193,30 @@ class ShuffledCodebookPaper(FerryRater):
         Weights of the sources. Values: simplex | sgd | ls.
     theta : float, default 0.05
         Learning rate of lambda: sgd. Values: 1e-09 .. 1.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> old = ferryml.Source(ratings=(pairs[:, 0], pairs[:, 1], stars), name="old")  # their users, their items
+    >>> model = ferryml.ShuffledCodebookPaper().fit(pairs[rows], stars[rows], sources=[old])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'shuffled-codebook-paper'
@@ -5288,10 +6241,12 @@ class ShuffledCodebookPaper(FerryRater):
     )
 
     def __init__(self, *,
-                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
-                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
-                 use: int = 0, starts: int = 1, iters: int = 20, lambda_: str = 'simplex', theta: float = 0.05,
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 k: int = 10, l: int = 10, extract: Literal['ionmtf', 'onmtf', 'dc-onmtf', 'kmeans'] = 'ionmtf',
+                 update: Literal['paper', 'orth'] = 'paper', sweeps: int = 60, polish: int = 20,
+                 restarts: int = 3, beta: float = 5.0, most: int = 400,
+                 order: Literal['task', 'nearest'] = 'task', use: int = 0, starts: int = 1, iters: int = 20,
+                 lambda_: Literal['simplex', 'sgd', 'ls'] = 'simplex', theta: float = 0.05,
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
@@ -5342,13 +6297,13 @@ class SMLTL(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5356,6 +6311,17 @@ class SMLTL(FerryClassifier):
     References
     ----------
     Han et al., Multi-Label Transfer Learning with Sparse Representation, IEEE TCSVT 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> import numpy as np
+    >>> sets = np.eye(3)[y]  # label sets as a 0/1 matrix
+    >>> model = ferryml.SMLTL().fit(X[1::4], sets[1::4])
+    >>> bool((model.predict(X[3::4]) == sets[3::4]).mean() > 0.6)
+    True
     """
 
     _method = 'smltl'
@@ -5375,9 +6341,11 @@ class SMLTL(FerryClassifier):
 
     def __init__(self, *,
                  lambda_: float = 0.2, alpha: float = 0.5, max_iter: int = 1000, tol: float = 1e-06,
-                 C: float = 1.0, epochs: int = 100, rank_tol: float = 0.0001, train: str = 'auto',
-                 scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 C: float = 1.0, epochs: int = 100, rank_tol: float = 0.0001,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.lambda_ = lambda_
         self.alpha = alpha
@@ -5402,16 +6370,29 @@ class Stack(FerryRater):
 
     Parameters
     ----------
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> model = ferryml.Stack().fit(pairs[rows], stars[rows])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'stack'
@@ -5420,7 +6401,7 @@ class Stack(FerryRater):
     )
 
     def __init__(self, *,
-                 sources: list | None = None, unlabelled: object = None, random_state: int | None = None,
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
                  n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.sources = sources
@@ -5451,13 +6432,13 @@ class SVM(FerryClassifier):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5465,6 +6446,15 @@ class SVM(FerryClassifier):
     References
     ----------
     Fan et al., LIBLINEAR: A Library for Large Linear Classification, JMLR 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ferryml.SVM().fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.8
+    True
     """
 
     _method = 'svm'
@@ -5481,8 +6471,10 @@ class SVM(FerryClassifier):
 
     def __init__(self, *,
                  C: float = 0.0, eps: float = 0.01, tube: float = 0.1, balanced: bool = False,
-                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.C = C
         self.eps = eps
@@ -5518,13 +6510,13 @@ class SVMRegressor(FerryRegressor):
     scale : str, default 'auto'
         How features are scaled; auto: as their values ask for (docs/scaling.md). Values: auto | none | words |
         standard | roots | common | l2.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5532,6 +6524,16 @@ class SVMRegressor(FerryRegressor):
     References
     ----------
     Fan et al., LIBLINEAR: A Library for Large Linear Classification, JMLR 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, width = X[:, :3], X[:, 3]
+    >>> model = ferryml.SVMRegressor().fit(X[1::4], width[1::4])
+    >>> model.score(X[3::4], width[3::4]) > 0.5
+    True
     """
 
     _method = 'svm'
@@ -5547,8 +6549,10 @@ class SVMRegressor(FerryRegressor):
 
     def __init__(self, *,
                  C: float = 0.0, eps: float = 0.01, tube: float = 0.1, balanced: bool = False,
-                 train: str = 'auto', scale: str = 'auto', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 train: Literal['auto', 'source', 'target', 'both'] = 'auto',
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.C = C
         self.eps = eps
@@ -5596,13 +6600,13 @@ class TALMUD(FerryRater):
         Starts over the target, all but the first random; the best is kept. Values: 1 .. 1e+06.
     iters : int, default 20
         Sweeps over the target. Values: 1 .. 1e+06.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5610,6 +6614,20 @@ class TALMUD(FerryRater):
     References
     ----------
     Moreno, Shapira, Rokach and Shani, TALMUD, CIKM 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ferryml
+    >>> pairs = np.array([(user, item) for user in range(20) for item in range(15)])
+    >>> stars = 3.0 + (pairs[:, 0] % 2) - (pairs[:, 1] % 3)
+    >>> rows = np.arange(300) % 4 != 0
+    >>> old = ferryml.Source(ratings=(pairs[:, 0], pairs[:, 1], stars), name="old")  # their users, their items
+    >>> model = ferryml.TALMUD().fit(pairs[rows], stars[rows], sources=[old])
+    >>> bool(abs(model.predict(pairs[~rows]) - stars[~rows]).mean() < 1)
+    True
+    >>> [len(best) for best in model.recommend([3], n=2).values()]
+    [2]
     """
 
     _method = 'talmud'
@@ -5632,10 +6650,12 @@ class TALMUD(FerryRater):
     )
 
     def __init__(self, *,
-                 k: int = 10, l: int = 10, extract: str = 'ionmtf', update: str = 'paper', sweeps: int = 60,
-                 polish: int = 20, restarts: int = 3, beta: float = 5.0, most: int = 400, order: str = 'task',
-                 use: int = 0, starts: int = 1, iters: int = 20, sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 k: int = 10, l: int = 10, extract: Literal['ionmtf', 'onmtf', 'dc-onmtf', 'kmeans'] = 'ionmtf',
+                 update: Literal['paper', 'orth'] = 'paper', sweeps: int = 60, polish: int = 20,
+                 restarts: int = 3, beta: float = 5.0, most: int = 400,
+                 order: Literal['task', 'nearest'] = 'task', use: int = 0, starts: int = 1, iters: int = 20,
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.k = k
         self.l = l
@@ -5695,13 +6715,13 @@ class Triplex(_Proba, FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5710,6 +6730,16 @@ class Triplex(_Proba, FerryClassifier):
     ----------
     Zhuang, Luo, Du, He, Shi, Triplex Transfer Learning: Exploiting both Shared and Distinct Concepts for Text
     Classification, WSDM 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.Triplex().fit(X[1::4], y[1::4], sources=[old])
+    >>> model.score(X[3::4], y[3::4]) > 0.6
+    True
     """
 
     _method = 'triplex'
@@ -5734,11 +6764,14 @@ class Triplex(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 path: str = 'sit', identical: int = 20, alike: int = 20, distinct: int = 10, warm: int = 50,
-                 iterations: int = 40, norm: str = 'paper', exponent: str = 'half', floor: float = 0.02,
-                 tol: float = 0.0, C: float = 0.0, scale: str = 'auto', leaks: str = 'drop',
-                 bridge_labels: str = 'use', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 path: Literal['sit', 'st', 'it'] = 'sit', identical: int = 20, alike: int = 20,
+                 distinct: int = 10, warm: int = 50, iterations: int = 40,
+                 norm: Literal['paper', 'absorb', 'none', 'simplex'] = 'paper',
+                 exponent: Literal['half', 'one'] = 'half', floor: float = 0.02, tol: float = 0.0, C: float = 0.0,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.path = path
         self.identical = identical
@@ -5792,13 +6825,13 @@ class TTL(_Proba, FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5806,6 +6839,16 @@ class TTL(_Proba, FerryClassifier):
     References
     ----------
     Tan, Song, Zhong, Yang, Transitive Transfer Learning, KDD 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.TTL().fit(X[1::4], y[1::4], sources=[old])
+    >>> model.score(X[3::4], y[3::4]) > 0.6
+    True
     """
 
     _method = 'ttl'
@@ -5827,10 +6870,13 @@ class TTL(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 C: float = 0.0, refine: str = 'auto', report: bool = True, beta: float = 0.0, eta: float = 0.1,
-                 steps: int = 30, tol: float = 0.001, least_weight: float = 0.05, scale: str = 'auto',
-                 leaks: str = 'drop', bridge_labels: str = 'use', sources: list | None = None,
-                 unlabelled: object = None, random_state: int | None = None, n_jobs: int | None = None,
+                 C: float = 0.0, refine: Literal['auto', 'yes', 'no'] = 'auto', report: bool = True,
+                 beta: float = 0.0, eta: float = 0.1, steps: int = 30, tol: float = 0.001,
+                 least_weight: float = 0.05,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.C = C
         self.refine = refine
@@ -5896,13 +6942,13 @@ class TTLPaper(_Proba, FerryClassifier):
         Bridges of several views: instances that are also in the target. Values: drop | keep.
     bridge_labels : str, default 'use'
         Labels that intermediate domains have; hide: as if they had none. Values: use | hide.
-    sources : list | None, default None
+    sources : list of Source and Bridge, or None, default None
         What to learn from beside the target, where fit() is not given it.
     unlabelled : object, default None
         A value of y that means: not known, beside NaN and None.
-    random_state : int | None, default None
+    random_state : int or None, default None
         Seed; None: 1, as the command.
-    n_jobs : int | None, default None
+    n_jobs : int or None, default None
         Threads; None: OMP_NUM_THREADS or all cores.
     verbose : bool, default False
         Show a progress bar, if tqdm is there.
@@ -5910,6 +6956,16 @@ class TTLPaper(_Proba, FerryClassifier):
     References
     ----------
     Tan, Song, Zhong, Yang, Transitive Transfer Learning, KDD 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], name="old", columns="shared")  # the same features
+    >>> model = ferryml.TTLPaper().fit(X[1::4], y[1::4], sources=[old])
+    >>> model.score(X[3::4], y[3::4]) > 0.6
+    True
     """
 
     _method = 'ttl-paper'
@@ -5938,12 +6994,16 @@ class TTLPaper(_Proba, FerryClassifier):
     )
 
     def __init__(self, *,
-                 p1: int = 20, p2: int = 10, p: str = 'set', folds: int = 10, separated: bool = False,
-                 warm: int = 0, iterations: int = 100, loss: str = 'squared', norm: str = 'paper',
-                 exponent: str = '0.5', start: str = 'hop', C: float = 0.0, floor: float = 0.02,
-                 weights: str = 'equal', tol: float = 0.0, scale: str = 'auto', leaks: str = 'drop',
-                 bridge_labels: str = 'use', sources: list | None = None, unlabelled: object = None,
-                 random_state: int | None = None, n_jobs: int | None = None,
+                 p1: int = 20, p2: int = 10, p: Literal['set', 'cv'] = 'set', folds: int = 10,
+                 separated: bool = False, warm: int = 0, iterations: int = 100,
+                 loss: Literal['squared', 'kl'] = 'squared',
+                 norm: Literal['paper', 'absorb', 'none', 'simplex'] = 'paper',
+                 exponent: Literal['0.5', '1'] = '0.5', start: Literal['hop', 'uniform', 'random'] = 'hop',
+                 C: float = 0.0, floor: float = 0.02, weights: str = 'equal', tol: float = 0.0,
+                 scale: Literal['auto', 'none', 'words', 'standard', 'roots', 'common', 'l2'] = 'auto',
+                 leaks: Literal['drop', 'keep'] = 'drop', bridge_labels: Literal['use', 'hide'] = 'use',
+                 sources: Sources | None = None, unlabelled: object = None, random_state: Seed = None,
+                 n_jobs: int | None = None,
                  verbose: bool = False) -> None:
         self.p1 = p1
         self.p2 = p2

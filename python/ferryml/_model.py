@@ -1,16 +1,20 @@
 """Models: what ferry_fit() learned, and predictions as arrays."""
+from __future__ import annotations
+
 import ctypes
 import json
 import os
 from ctypes import POINTER, byref, c_int32, c_void_p
+from typing import Any, Dict, List
 
 import numpy as np
 
 from . import _abi
 from ._data import GOALS, Domain, add_view, new_domain
 from ._lib import Handle, context, lib, listed, numbers, text, texts, there, words
+from ._types import Goal, Path
 
-GOAL_NAMES = {v: k for k, v in GOALS.items()}
+GOAL_NAMES: Dict[int, Any] = {v: k for k, v in GOALS.items()}
 
 
 class Prediction:
@@ -32,7 +36,17 @@ class Prediction:
 
 
 class Model:
-    """A fitted model of the library. Pickles as the bytes of its .ferry file."""
+    """A fitted model of the library. Pickles as the bytes of its .ferry file.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ferryml.SVM().fit(X, y).model_
+    >>> model.method, model.goal, ferryml.Model.from_bytes(model.to_bytes()).names
+    ('svm', 'classify', ['0', '1', '2'])
+    """
 
     def __init__(self, pointer):
         self._handle = Handle(pointer, lib.ferry_model_free)
@@ -51,18 +65,18 @@ class Model:
         return cls(out), info
 
     @classmethod
-    def load(cls, path, method=None):
+    def load(cls, path: Path, method: str | None = None) -> Model:
         """From a .ferry file, whoever wrote it."""
         ctx, out = context(), c_void_p()
         there(path)
         ctx.call(lib.ferry_model_load, os.fsencode(path), method and method.encode(), byref(out))
         return cls(out)
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """As a .ferry file, which the command and C read."""
         context().call(lib.ferry_model_save, self.pointer, os.fsencode(path))
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """What save() would write."""
         ctx, out, n = context(), c_void_p(), ctypes.c_int64()
         ctx.call(lib.ferry_model_to_memory, self.pointer, byref(out), ctypes.addressof(n))
@@ -72,7 +86,7 @@ class Model:
             lib.ferry_string_free(out)
 
     @classmethod
-    def from_bytes(cls, data):
+    def from_bytes(cls, data: bytes) -> Model:
         ctx, out = context(), c_void_p()
         ctx.call(lib.ferry_model_from_memory, data, len(data), None, byref(out))
         return cls(out)
@@ -89,24 +103,24 @@ class Model:
         return info
 
     @property
-    def method(self):
+    def method(self) -> str:
         return text(self._info().method)
 
     @property
-    def goal(self):
+    def goal(self) -> Goal:
         return GOAL_NAMES[self._info().goal]
 
     @property
-    def diagnostics(self):
+    def diagnostics(self) -> Dict[str, Any]:
         """What the fit recorded, as a dict."""
         return json.loads(text(self._info().diagnostics) or "{}")
 
     @property
-    def streams(self):
+    def streams(self) -> bool:
         return bool(self._info().streams)
 
     @property
-    def names(self):
+    def names(self) -> List[str]:
         """Classes, in the model's order."""
         return [text(name) for name in listed(lib.ferry_model_class_at, self.pointer)]
 
@@ -134,7 +148,7 @@ class Model:
             raise
         return self.predict_domain(ctx, domain, x.shape[0] > 1000)
 
-    def recommend(self, users=None, top=10, rated=False):
+    def recommend(self, users: List[str] | None = None, top: int = 10, rated: bool = False) -> Prediction:
         """Goal rate: the items that users would rate highest."""
         ctx, out = context(), POINTER(_abi.ferry_prediction)()
         n = 0 if users is None else len(users)

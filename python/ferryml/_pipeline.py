@@ -4,8 +4,10 @@ A pipeline of scikit-learn transforms the target alone; sources whose columns ar
 Here every step says what it sees: all domains together, each domain alone, or the target only. Which views are the same features
 is followed through the steps and told to the estimator at the end (same_as).
 """
+from __future__ import annotations
+
 import copy
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +21,10 @@ from ._base import new_task
 from ._data import Domain, Named, _from_protocol, as_domains, hidden, labels_of, plain
 from ._lib import context
 from ._links import _alone, _names, _width
+from ._types import Array, Labels, Reals, Sources, Target
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 try:  # scikit-learn 1.6
     from sklearn.utils import get_tags
@@ -29,14 +35,22 @@ WHERE = ("shared", "per_domain", "target_only")
 
 
 class Step(NamedTuple):
-    """A transformer of make_transfer_pipeline(), and what it sees. Made by shared(), per_domain() and target_only()."""
+    """A transformer of make_transfer_pipeline(), and what it sees. Made by shared(), per_domain() and target_only().
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> import ferryml
+    >>> ferryml.shared(StandardScaler(), views=["words"])
+    Step(transformer=StandardScaler(), where='shared', views=['words'])
+    """
 
     transformer: Any
     where: str
     views: Optional[Sequence[str]]
 
 
-def shared(transformer, views=None):
+def shared(transformer: Any, views: Optional[Sequence[str]] = None) -> Step:
     """A step that learns from all domains together and transforms each of them.
 
     The columns of the domains have to be the same: data frames with the same names, in any order, views that are linked (see
@@ -54,11 +68,22 @@ def shared(transformer, views=None):
     -------
     Step
         For make_transfer_pipeline().
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], columns="shared")
+    >>> model = ferryml.make_transfer_pipeline(ferryml.shared(StandardScaler()), ferryml.Hop(sources=[old])).fit(X[1::4], y[1::4])
+    >>> bool(model.transformers_[0]["source1.x"] is model.transformers_[0]["target.x"])
+    True
     """
     return Step(transformer, "shared", views)
 
 
-def per_domain(transformer, views=None):
+def per_domain(transformer: Any, views: Optional[Sequence[str]] = None) -> Step:
     """A step that learns from each domain alone, and transforms that.
 
     Columns that the transformer keeps (scalers do, PCA does not) stay linked as they were; new ones belong to their domain.
@@ -74,11 +99,22 @@ def per_domain(transformer, views=None):
     -------
     Step
         For make_transfer_pipeline().
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], columns="shared")
+    >>> model = ferryml.make_transfer_pipeline(ferryml.per_domain(StandardScaler()), ferryml.Hop(sources=[old])).fit(X[1::4], y[1::4])
+    >>> bool(model.transformers_[0]["source1.x"] is model.transformers_[0]["target.x"])
+    False
     """
     return Step(transformer, "per_domain", views)
 
 
-def target_only(transformer, views=None):
+def target_only(transformer: Any, views: Optional[Sequence[str]] = None) -> Step:
     """A step that learns from the target and transforms nothing else, as a step of scikit-learn's pipelines does.
 
     Parameters
@@ -92,11 +128,22 @@ def target_only(transformer, views=None):
     -------
     Step
         For make_transfer_pipeline().
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], columns="shared")
+    >>> model = ferryml.make_transfer_pipeline(ferryml.target_only(StandardScaler()), ferryml.Hop(sources=[old])).fit(X[1::4], y[1::4])
+    >>> list(model.transformers_[0])
+    ['target.x']
     """
     return Step(transformer, "target_only", views)
 
 
-def make_transfer_pipeline(*steps):
+def make_transfer_pipeline(*steps: Any) -> TransferPipeline:
     """A TransferPipeline of steps and an estimator, with names made of their types, as of make_pipeline().
 
     Parameters
@@ -107,6 +154,17 @@ def make_transfer_pipeline(*steps):
     Returns
     -------
     TransferPipeline
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> import ferryml
+    >>> X, y = load_iris(return_X_y=True)
+    >>> old = ferryml.Source(X[::2], y[::2], columns="shared")
+    >>> model = ferryml.make_transfer_pipeline(ferryml.shared(StandardScaler()), ferryml.Hop(sources=[old])).fit(X[1::4], y[1::4])
+    >>> model.score(X[3::4], y[3::4]) > 0.8
+    True
     """
     for step in steps[:-1]:
         if not isinstance(step, Step):
@@ -138,9 +196,17 @@ class TransferPipeline(_BaseComposition):
         The last step, fitted.
     transformers_ : list of dict
         For each step, the fitted transformers by "DOMAIN.VIEW": "target.x" is that of the target, unless its Domain has names.
+
+    Examples
+    --------
+    >>> from sklearn.decomposition import PCA
+    >>> import ferryml
+    >>> model = ferryml.TransferPipeline([("pca", PCA(2), "per_domain"), ("space", ferryml.CDSPP())])
+    >>> model.set_params(pca__n_components=3).named_steps
+    {'pca': PCA(n_components=3), 'space': CDSPP()}
     """
 
-    def __init__(self, steps):
+    def __init__(self, steps: Sequence[Any]) -> None:
         self.steps = steps
 
     # ---- parameters ----
@@ -153,16 +219,16 @@ class TransferPipeline(_BaseComposition):
     def _named(self, pairs):
         self.steps = [(name, e, *s[2:]) for (name, e), s in zip(pairs, self.steps)]
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> Dict[str, Any]:
         """Parameters of the steps, too, with the name of the step in front."""
         return self._get_params("_named", deep=deep)
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, or whole steps by their names."""
         self._set_params("_named", **params)
         return self
 
-    def set_output(self, *, transform=None):
+    def set_output(self, *, transform: Any = None) -> Self:
         """What the transformers give out: "pandas", "default"; as of any transformer of scikit-learn."""
         fitted = [t for step in self.__dict__.get("transformers_", ()) for t in step.values()]
         for t in [e for _, e in self._named] + fitted + [self.__dict__.get("estimator_")]:
@@ -184,12 +250,12 @@ class TransferPipeline(_BaseComposition):
         return "estimator_" in self.__dict__
 
     @property
-    def named_steps(self):
+    def named_steps(self) -> Dict[str, Any]:
         """The steps by name, as they were given."""
         return dict(self._named)
 
     @property
-    def classes_(self):
+    def classes_(self) -> Any:
         """Those of the estimator."""
         return self.estimator_.classes_
 
@@ -209,7 +275,7 @@ class TransferPipeline(_BaseComposition):
             raise TypeError(f"the last step learns from sources, so it is an estimator of ferryml, not {self.steps[-1][1]!r}")
         return out
 
-    def fit(self, X, y=None, *, sources=None):
+    def fit(self, X: Target, y: Labels | None = None, *, sources: Sources | None = None) -> Self:
         """Fit the steps one after the other, and the estimator to what they make of target and sources.
 
         Parameters
@@ -270,7 +336,7 @@ class TransferPipeline(_BaseComposition):
         return getattr(self.estimator_, call)(x, *more)
 
     @_final_has("partial_fit")
-    def partial_fit(self, X, y, classes=None, *, sources=None):
+    def partial_fit(self, X: Target, y: Labels, classes: Labels | None = None, *, sources: Sources | None = None) -> Self:
         """Keep learning from rows, which the steps transform as they have learned to; the first call is a fit of all."""
         if not self.__sklearn_is_fitted__():
             return self._fit("partial_fit", X, y, sources, classes)
@@ -278,37 +344,37 @@ class TransferPipeline(_BaseComposition):
         return self
 
     @_final_has("predict")
-    def predict(self, X):
+    def predict(self, X: Target) -> Array:
         """What the estimator predicts for transformed rows."""
         return self._ask("predict", X)
 
     @_final_has("predict_proba")
-    def predict_proba(self, X):
+    def predict_proba(self, X: Target) -> Reals:
         """Probabilities of transformed rows, one column per class in the order of classes_."""
         return self._ask("predict_proba", X)
 
     @_final_has("decision_function")
-    def decision_function(self, X):
+    def decision_function(self, X: Target) -> Reals:
         """Scores of transformed rows."""
         return self._ask("decision_function", X)
 
     @_final_has("score")
-    def score(self, X, y=None):
+    def score(self, X: Target, y: Labels | None = None) -> float:
         """The estimator's score on transformed rows."""
         return self._ask("score", X, y)
 
     @_final_has("transform")
-    def transform(self, X):
+    def transform(self, X: Target) -> Reals:
         """The estimator's embedding of transformed rows."""
         return self._ask("transform", X)
 
     @_final_has("transform")
-    def fit_transform(self, X, y=None, *, sources=None):
+    def fit_transform(self, X: Target, y: Labels | None = None, *, sources: Sources | None = None) -> Reals:
         """fit() and transform()."""
         return self.fit(X, y, sources=sources).transform(X)
 
     @_final_has("get_feature_names_out")
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the estimator's columns."""
         return self.estimator_.get_feature_names_out()
 

@@ -1,9 +1,14 @@
 """Cross-validation where some labels are not known."""
+from __future__ import annotations
+
+from typing import Any, Iterator, Tuple
+
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, KFold, StratifiedKFold
 from sklearn.utils.multiclass import type_of_target
 
 from ._data import hidden, labels_of
+from ._types import Array, Labels, Seed
 
 
 class HiddenLabelSplit(BaseCrossValidator):
@@ -34,27 +39,27 @@ class HiddenLabelSplit(BaseCrossValidator):
     [0 2 4 5] [1 3]
     """
 
-    def __init__(self, n_splits=5, *, shuffle=True, random_state=0, unlabelled=None):
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Seed = 0, unlabelled: object = None) -> None:
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
         self.unlabelled = unlabelled
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """How many folds there are."""
         return self.n_splits
 
-    def split(self, X, y=None, groups=None):
+    def split(self, X: Any, y: Labels | None = None, groups: Any = None) -> Iterator[Tuple[Array, Array]]:
         """Numbers of the rows to train on and of those to test on, fold after fold. Classes are dealt evenly."""
         if y is None:
             raise ValueError("HiddenLabelSplit needs y: it deals the rows whose label is known")
-        y = labels_of(y)
-        unknown = hidden(y, self.unlabelled)
+        labels = labels_of(y)
+        unknown = hidden(labels, self.unlabelled)
         unknown = unknown.any(axis=1) if unknown.ndim == 2 else unknown
         rows, rest = np.flatnonzero(~unknown), np.flatnonzero(unknown)
         if len(rows) < self.n_splits:
             raise ValueError(f"HiddenLabelSplit: {len(rows)} rows have a label, fewer than the {self.n_splits} folds")
-        known = y[rows]
+        known = labels[rows]
         if known.dtype == object and known.ndim == 1:
             known = np.array(known.tolist())
         named = known.ndim == 1 and type_of_target(known) in ("binary", "multiclass")

@@ -1,5 +1,6 @@
 """docs/python.md and the notebooks run, from top to bottom; docstrings describe every parameter."""
 import contextlib
+import doctest
 import glob
 import inspect
 import io
@@ -62,6 +63,24 @@ class Docs(unittest.TestCase):
                     self.assertRegex(doc, rf"(?m)^{p} : ", name)
                 for method in ("fit", "predict", "transform"):
                     self.assertTrue(not hasattr(thing, method) or inspect.getdoc(getattr(thing, method)), (name, method))
+
+    def test_examples(self):
+        """Every public thing but exceptions has an example, and what it shows is so."""
+        for name in ferryml.__all__:
+            thing = getattr(ferryml, name)
+            if not callable(thing) or isinstance(thing, type) and issubclass(thing, (Exception, Warning)):
+                continue
+            tests = doctest.DocTestFinder(recurse=False).find(thing, name, globs={})
+            self.assertTrue(any(t.examples for t in tests), f"{name} has no example")
+            self.assertEqual(["".join(said) for said in map(failures, tests) if said], [])
+
+
+def failures(test):
+    said = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    return said
 
 
 if __name__ == "__main__":
