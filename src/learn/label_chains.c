@@ -1,6 +1,6 @@
 /* chains: classifier chains. A logistic regression for every label that sees the features and, as further ones, the
  * labels that come before it in a random order; several chains with orders of their own, and the mean of their
- * probabilities.
+ * probabilities. The orders are drawn of labels as labels_by_rows() has them: their names decide nothing.
  *
  * In training the labels before are the true ones, later those that the chain has predicted (0 or 1). C = 1 is the
  * default of logreg; nothing was tuned. Read, Pfahringer, Holmes and Frank, Classifier Chains for Multi-label
@@ -69,8 +69,7 @@ static matrix with_labels(scope *s, const examples *e, const int32_t *order, int
 static void fit_label(scope *s, const chains_options *o, const examples *e, int64_t at,
                       label_chain *c)
 {
-    const linear_options how = {
-        .loss = LOSS_LOGISTIC, .C = o->C, .eps = o->eps, .bias = 1};
+    const linear_options how = {.loss = LOSS_LOGISTIC, .C = o->C, .eps = o->eps, .bias = 1};
     const int64_t mark = scope_mark(s);
     uint8_t *on = NEW(s, uint8_t, e->x.n);
     examples one = *e;
@@ -109,6 +108,7 @@ static void chains_fit(scope *s, scope *keep, const examples *e, const void *opt
     chains_state *m = state;
     const int64_t k = e->y.k, few = 200 / k;
     const int64_t n = o->chains > 0 ? o->chains : few < 1 ? 1 : few > 10 ? 10 : few;
+    const int32_t *label = labels_by_rows(s, e);
     int64_t *order = NEW(s, int64_t, k);
     ferry_rng *rng = scope_rng(s, "chains");
     bool finish = false;
@@ -116,7 +116,7 @@ static void chains_fit(scope *s, scope *keep, const examples *e, const void *opt
     m->chain = NEW(keep, label_chain, n);
     for (; m->n < n && !finish; m->n++) {
         for (int64_t j = 0; j < k; j++)
-            order[j] = j;
+            order[j] = label[j];
         shuffle(rng, k, order);
         label_chain *c = &m->chain[m->n];
         *c = chain_new(keep, e->x.cols, k, order);

@@ -393,6 +393,53 @@ int64_t *rows_by_key(scope *s, int64_t n, const uint64_t *key)
     return rows;
 }
 
+double *row_marks(scope *s, layout rows, int64_t n, const uint64_t *key)
+{
+    double *mark = NEW(s, double, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t number = number_of(rows, i);
+        const uint64_t of = key ? key[i] : XXH3_64bits(&number, sizeof number);
+        mark[i] = (double)(of >> 38); /* 2^26: sums over 2^27 rows are exact */
+    }
+    return mark;
+}
+
+typedef struct placed_label {
+    double at;
+    int32_t label;
+} placed_label;
+
+static int by_place(const void *a, const void *b)
+{
+    const placed_label *x = a, *y = b;
+
+    if (x->at != y->at) return x->at < y->at ? -1 : 1;
+    return (x->label > y->label) - (x->label < y->label);
+}
+
+int32_t *labels_by_rows(scope *s, const examples *e)
+{
+    const int64_t k = e->y.k;
+    int32_t *order = NEW(s, int32_t, k);
+    const int64_t start = scope_mark(s);
+    const double *mark = row_marks(s, e->x.rows, e->x.n, e->key);
+    double *at = NEW(s, double, k);
+    placed_label *all = NEW(s, placed_label, k);
+
+    for (int64_t i = 0; i < e->x.n; i++)
+        for (int64_t c = 0; c < k; c++)
+            at[c] += e->y.on[i * k + c] == 1 ? mark[i] : 0;
+    sums(s, e->x.rows, k, at);
+    for (int64_t c = 0; c < k; c++)
+        all[c] = (placed_label){at[c], (int32_t)c};
+    if (k > 0) qsort(all, (size_t)k, sizeof *all, by_place);
+    for (int64_t c = 0; c < k; c++)
+        order[c] = all[c].label;
+    scope_release(s, start);
+    return order;
+}
+
 /* All processes sort all rows; each finds its own by their numbers. */
 int32_t *stratified_folds(scope *s, layout rows, int64_t n, const int32_t *cls,
                           const uint64_t *key, int folds)

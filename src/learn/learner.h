@@ -92,6 +92,11 @@ double total_weight(scope *s, const examples *e);
 
 /* The numbers of rows in the order of their keys (NULL: as they stand). */
 int64_t *rows_by_key(scope *s, int64_t n, const uint64_t *key);
+/* A whole number for each row, of its key: its sums over rows are exact, so what holds for the same rows has the same sum,
+ * wherever they stand and whoever adds them up. */
+double *row_marks(scope *s, layout rows, int64_t n, const uint64_t *key);
+/* Label sets: the labels in an order by the rows that have them, not by name. */
+int32_t *labels_by_rows(scope *s, const examples *e);
 
 /* ---- cross-validation ---- */
 

@@ -178,7 +178,8 @@ static void fit_ranks(scope *s, scope *keep, const lift_options *o, const exampl
                                 .epochs = 100,
                                 .tol = 1e-4,
                                 .shuffle = true,
-                                .order = rows_by_key(s, e->x.n, e->key)};
+                                .order = rows_by_key(s, e->x.n, e->key),
+                                .label = labels_by_rows(s, e)};
     const block f = block_new(s, e->x.rows, e->x.n, m->k);
     double **w = NEW(s, double *, m->k), *b = NEW(s, double, m->k);
 
@@ -200,6 +201,7 @@ static void lift_fit(scope *s, scope *keep, const examples *e, const void *optio
     const bool ranks = o->learner == BY_RANKSVM;
     lift_state *m = state;
     block *z = NEW(s, block, e->y.k);
+    const int32_t *label = labels_by_rows(s, e); /* draws go label by label */
     ferry_rng *rng = scope_rng(s, "lift");
 
     if (!e->x.m->dense && e->x.cols * e->x.n > MOST_CELLS)
@@ -208,12 +210,12 @@ static void lift_fit(scope *s, scope *keep, const examples *e, const void *optio
                    (long long)e->x.n, (long long)e->x.cols);
     m->k = e->y.k;
     m->part = NEW(keep, lift_part, m->k);
-    for (int64_t k = 0; k < m->k; k++) {
-        const int64_t mark = scope_mark(s);
+    for (int64_t c = 0; c < m->k; c++) {
+        const int64_t mark = scope_mark(s), k = label[c];
         z[k] = own_features(s, keep, o, e, k, rng, &m->part[k]);
         if (!ranks) fit_svm(s, o, e, k, z[k], &m->part[k]);
         if (keep != s && !ranks) scope_release(s, mark);
-        (void)progress(s, "lift", k + 1, m->k, NAN); /* each label is needed */
+        (void)progress(s, "lift", c + 1, m->k, NAN); /* each label is needed */
     }
     if (ranks) fit_ranks(s, keep, o, e, z, m);
 }

@@ -115,8 +115,10 @@ static trainer trainer_new(scope *s, matrix x, const double *mean, int64_t m,
     for (int64_t i = 0; i < n; i++) {
         const int64_t count = count_on(on + i * m, m);
         int32_t *yes = t.label + i * m, *no = yes + count;
-        for (int64_t k = 0; k < m; k++)
-            *(on[i * m + k] ? yes++ : no++) = (int32_t)k;
+        for (int64_t q = 0; q < m; q++) {
+            const int32_t k = o->label ? o->label[q] : (int32_t)q;
+            *(on[i * m + k] ? yes++ : no++) = k;
+        }
         t.n_yes[i] = (int32_t)count;
         t.order[i] = o->order ? o->order[i] : i;
         /* |Y_i| |N_i| pairs; none for an instance with no or all labels */
@@ -429,6 +431,7 @@ ranker ranker_fit(scope *s, scope *keep, const ranker_options *o, matrix x,
  * s_k += da |z_ik|^2, s_l -= da |z_il|^2. */
 typedef struct own_trainer {
     int64_t m;
+    const int32_t *label; /* m: their order */
     const block *z;
     double *const *w, *b;
     double *s, *add,
@@ -458,8 +461,9 @@ static void own_step(own_trainer *t, int64_t i, const uint8_t *on, int64_t pairs
     const double most_a = C / (double)pairs;
 
     own_scores(t, i);
-    for (int64_t k = 0; k < t->m; k++)
-        for (int64_t l = 0; on[k] && l < t->m; l++) {
+    for (int64_t p = 0; p < t->m; p++)
+        for (int64_t q = 0; on[t->label[p]] && q < t->m; q++) {
+            const int32_t k = t->label[p], l = t->label[q];
             if (on[l]) continue;
             const double g = t->s[k] - t->s[l] - 1;
             const double to = fmin(fmax(*a - g / (t->norm2[k] + t->norm2[l]), 0), most_a);
@@ -490,11 +494,15 @@ void ranker_fit_own(scope *s, const ranker_options *o, int64_t m, const block *z
                      .add = NEW(s, double, m),
                      .norm2 = NEW(s, double, m)};
     int64_t *order = NEW(s, int64_t, n), *start = NEW(s, int64_t, n + 1), learn = 0;
+    int32_t *label = NEW(s, int32_t, m);
     double gap = INFINITY;
     bool finish = false;
     ferry_rng rng;
 
     ferry_i_rng_seed(&rng, 1, 0);
+    for (int64_t k = 0; k < m; k++)
+        label[k] = o->label ? o->label[k] : (int32_t)k;
+    t.label = label;
     for (int64_t i = 0; i < n; i++) {
         const int64_t yes = count_on(on + i * m, m);
         order[i] = o->order ? o->order[i] : i;

@@ -15,6 +15,8 @@ typedef struct ranker_options {
     bool scale;   /* features times 1 / sqrt(mean squared length) first */
     bool shuffle; /* a new order of the instances for each epoch, else always the same */
     const int64_t *order; /* of the instances to begin with; NULL: as they stand */
+    const int32_t
+        *label; /* order in which pairs of labels are taken; NULL: as they stand */
 } ranker_options;
 
 /* Scores f = W [scale (x - mean); 1]; label k is on when f_k > threshold [f; 1]. */

@@ -108,8 +108,26 @@ typedef struct side {
     const double *mean; /* cols */
     block basis, y;     /* cols x q, orthonormal columns; n x q */
     double *l;          /* q, descending */
-    double average;     /* eigenvalue, over all columns */
+    double average;     /* eigenvalue, over the columns that vary */
 } side;
+
+/* How many columns of basis diag(l) basis' are more than rounding. */
+static double varying(const side *of)
+{
+    double most_of = 0, n = 0;
+
+    for (int turn = 0; turn < 2; turn++)
+        for (int64_t i = 0; i < of->basis.n; i++) {
+            double variance = 0;
+            for (int64_t j = 0; j < of->basis.k; j++)
+                variance += of->l[j] * ROW(of->basis, i)[j] * ROW(of->basis, i)[j];
+            if (turn == 0)
+                most_of = fmax(most_of, variance);
+            else
+                n += variance > 1e-12 * most_of;
+        }
+    return n;
+}
 
 static side side_of(scope *s, const domain *d)
 {
@@ -126,8 +144,9 @@ static side side_of(scope *s, const domain *d)
     side to = {.d = d, .mean = a.mean, .basis = a.v, .y = a.z, .l = a.value};
     for (int64_t j = 0; j < a.v.k; j++) {
         to.l[j] /= (double)n;
-        to.average += to.l[j] / (double)x.cols;
+        to.average += to.l[j];
     }
+    to.average /= fmax(varying(&to), 1);
     return to;
 }
 

@@ -475,10 +475,16 @@ static void put_places(scope *s, block b, const int64_t *order, bool standardise
 }
 
 /* Prepared features that were centred have rows of mean squared length 1; the published problem weighs them (theta)
- * against 0/1 clusters as columns of unit deviation, so they get that length back. */
-static double unit_deviation(const domain *d)
+ * against 0/1 clusters as columns of unit deviation, so they get that length back. Columns that do not vary are 0. */
+static double unit_deviation(scope *s, const domain *d)
 {
-    return d->view[0].centred ? sqrt((double)d->view[0].x.cols) : 1;
+    const matrix x = d->view[0].x;
+    const uint8_t *used = columns_used(s, x);
+    double n = 0;
+
+    for (int64_t j = 0; j < x.cols; j++)
+        n += used[j];
+    return d->view[0].centred ? sqrt(n) : 1;
 }
 
 /* Algorithm 3 or 4: the places of both sets. */
@@ -495,8 +501,8 @@ static void embed_both(scope *s, const paper_options *o, const problem *p, place
                        .s = take_rows(s, ds->view[0].x, of.n, of.s, false),
                        .beta = o->beta,
                        .theta = o->variant == NONLINEAR ? o->theta : 1,
-                       .ft = unit_deviation(dt),
-                       .fs = unit_deviation(ds)};
+                       .ft = unit_deviation(s, dt),
+                       .fs = unit_deviation(s, ds)};
     double trace = 0;
 
     if (o->variant == NONLINEAR) {

@@ -460,7 +460,10 @@ static double rank_fold(scope *s, const ranker_options *o, matrix z, const examp
                         matrix asked, const examples *test, int64_t *n)
 {
     const int64_t mark = scope_mark(s), m = train->y.k;
-    const ranker r = ranker_fit(s, s, o, z, NULL, m, train->y.on);
+    ranker_options how = *o;
+
+    how.label = labels_by_rows(s, train);
+    const ranker r = ranker_fit(s, s, &how, z, NULL, m, train->y.on);
     const block f = block_new(s, asked.rows, asked.n, m);
 
     ranker_scores(s, &r, asked, NULL, f);

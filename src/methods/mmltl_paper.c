@@ -38,8 +38,41 @@ static const ferry_opt paper_opts[] = {
     FERRY_OPT(paper_options, INT, epochs, 100, 1, 1e9, "most passes over the instances"),
 };
 
+/* By what a column holds, in which rows it is above its mean: neither its place nor how many there are decide. 0 where it
+ * holds nothing. */
+static void start(scope *s, const examples *e, block u)
+{
+    const int64_t d = e->x.cols;
+    const uint8_t *used = columns_used(s, e->x);
+    const double *mark = row_marks(s, e->x.rows, e->x.n, e->key);
+    double *mean = NEW(s, double, d), *at = NEW(s, double, d);
+    ferry_rng rng;
+
+    for (int turn = 0; turn < 2; turn++) {
+        for (int64_t i = 0; i < e->x.n; i++) {
+            const ferry_row r = row_at(e->x, i);
+            for (int64_t c = 0; c < r.n; c++) {
+                const int64_t j = r.index ? r.index[c] : c;
+                const double v = r.value[c];
+                if (turn == 0)
+                    mean[j] += v / (double)e->x.rows.n;
+                else if (v != 0 && v - mean[j] > 1e-9 * fabs(mean[j])) /* not by rounding */
+                    at[j] += mark[i];
+            }
+        }
+        sums(s, e->x.rows, d, turn == 0 ? mean : at);
+    }
+    for (int64_t j = 0; j < d; j++) {
+        ferry_i_rng_for(scope_ctx(s), &rng, "mmltl");
+        ferry_i_rng_seed(&rng, ferry_i_rng_u64(&rng), (uint64_t)at[j]);
+        for (int64_t c = 0; c < u.k; c++)
+            ROW(u, j)[c] = used[j] ? ferry_i_rng_normal(&rng) : 0;
+    }
+}
+
 /* Steps 3 to 6 of the paper's algorithm 1, from a random U. How many, and whether progress said finish. */
-static bool sweep(scope *s, const paper_options *o, const mmd_problem *p, block u)
+static bool sweep(scope *s, const paper_options *o, const examples *e, const mmd_problem *p,
+                  block u)
 {
     const block v = block_new(s, HERE(p->g.k), p->g.k, u.k);
     const mmd_work w = mmd_work_new(s, p, u.k);
@@ -47,7 +80,7 @@ static bool sweep(scope *s, const paper_options *o, const mmd_problem *p, block 
     double objective = NAN;
     bool finish = false;
 
-    fill_normal(s, scope_rng(s, "mmltl"), u);
+    start(s, e, u);
     while (sweeps < o->sweeps && !finish) {
         mmd_v_step(s, p, &w, u, v); /* (9) */
         if (o->sylvester == 1)
@@ -76,7 +109,7 @@ static bool subspace(scope *s, const paper_options *o, const examples *e, matrix
         scope_fail(s, FERRY_ENUMERIC, "mmltl-paper: mu |delta|^2 is too large");
     report_real(s, "delta", sqrt(delta2));
     report_real(s, "mu", p.mu);
-    return sweep(s, o, &p, u);
+    return sweep(s, o, e, &p, u);
 }
 
 /* The RankSVM takes instances always in one order, until no pair moves. */

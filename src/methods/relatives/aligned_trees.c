@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "model/seam.h"
 
@@ -146,19 +147,22 @@ static double area(int64_t n, scored *r)
     return source > 0 && target > 0 ? pairs / (source * target) : 0.5;
 }
 
-/* Numbers of a column: by what it holds, not by where it stands. */
-static void column_noise(const ferry_ctx *ctx, const column_stats *m, int64_t j,
-                         ferry_rng *rng)
+/* Numbers of a column: by which way it goes from row to row, so neither by where it stands nor by its unit. Rows are in
+ * the order of their keys. */
+static void column_noise(scope *s, matrix z, int64_t j, ferry_rng *rng)
 {
-    uint64_t bits[2];
+    char *ways = NEW(s, char, z.n);
 
-    memcpy(bits, &m->mean[j], sizeof bits[0]);
-    memcpy(bits + 1, &m->deviation[j], sizeof bits[1]);
-    ferry_i_rng_for(ctx, rng, "aligned-trees");
-    ferry_i_rng_seed(rng, ferry_i_rng_u64(rng) ^ bits[0], bits[1]);
+    for (int64_t i = 0; i + 1 < z.n; i++) {
+        const double a = z.m->dense[i * z.cols + j], b = z.m->dense[(i + 1) * z.cols + j];
+        ways[i] = (char)((b > a) - (b < a));
+    }
+    ferry_i_rng_for(scope_ctx(s), rng, "aligned-trees");
+    ferry_i_rng_seed(rng, ferry_i_rng_u64(rng), XXH3_64bits(ways, (size_t)z.n));
+    scope_drop(s, ways);
 }
 
-/* At most MOST_ROWS of each, the source's first, with noise. */
+/* At most MOST_ROWS of each, the source's first, with noise where the source varies. */
 static matrix blurred(scope *s, const column_stats *from, matrix zs, matrix zt)
 {
     const int64_t a = zs.n < MOST_ROWS ? zs.n : MOST_ROWS,
@@ -169,7 +173,8 @@ static matrix blurred(scope *s, const column_stats *from, matrix zs, matrix zt)
     memcpy(x.m->dense, zs.m->dense, (size_t)(a * cols) * sizeof(double));
     memcpy(x.m->dense + a * cols, zt.m->dense, (size_t)(b * cols) * sizeof(double));
     for (int64_t j = 0; j < cols; j++) {
-        column_noise(scope_ctx(s), from, j, &rng);
+        if (from->deviation[j] == 0) continue;
+        column_noise(s, zs, j, &rng);
         for (int64_t i = 0; i < a + b; i++)
             x.m->dense[i * cols + j] += NOISE * ferry_i_rng_normal(&rng);
     }

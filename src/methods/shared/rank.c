@@ -36,6 +36,7 @@ void ranked_fit(scope *s, scope *keep, const ranker_options *given, const exampl
     ranker_options o = *given;
 
     o.order = rows_by_key(s, e->x.n, e->key);
+    o.label = labels_by_rows(s, e);
     const ranker r = ranker_fit(s, keep, &o, e->x, mean, e->y.k, e->y.on);
     m->d = e->x.cols;
     m->scale = r.scale;
