@@ -22,7 +22,7 @@ static ferry_status try_with(cli *c, unsigned with, table_in *t)
     if (st == FERRY_OK && with & WITH_ID)
         st = ferry_opts_set(c->ctx, opts, "id", c->value[KEY_ID]);
     if (st == FERRY_OK && with & WITH_DROP)
-        st = ferry_opts_set(c->ctx, opts, "drop", c->value[KEY_DROP]);
+        st = ferry_opts_set(c->ctx, opts, "drop", t->drop);
     if (st == FERRY_OK) st = ferry_read(c->ctx, t->path, opts, &data);
     if (st == FERRY_OK) st = ferry_data_describe(c->ctx, data, &t->is);
     t->with_label = with & WITH_LABEL;
@@ -31,6 +31,29 @@ static ferry_status try_with(cli *c, unsigned with, table_in *t)
     ferry_data_free(data);
     ferry_opts_free(opts);
     return st;
+}
+
+/* A table that is not the target need not have all columns that are left out: the one that was missed goes from its
+ * list. False: none was. */
+static bool drop_fewer(const cli *c, table_in *t)
+{
+    for (char *s = t->drop; s && t->role != FERRY_TARGET && *s;) {
+        const size_t n = strcspn(s, ",");
+        const size_t size = n + sizeof ": no column  (drop=)";
+        char *missed = cli_alloc(size);
+        snprintf(missed, size, ": no column %.*s (drop=)", (int)n, s);
+        const bool found = strstr(ferry_message(c->ctx), missed) != NULL;
+        free(missed);
+        if (found) {
+            const char *rest = s + n + (s[n] == ',');
+            memmove(s, rest, strlen(rest) + 1);
+            const size_t left = strlen(t->drop);
+            if (left > 0 && t->drop[left - 1] == ',') t->drop[left - 1] = 0;
+            return t->drop[0] != 0;
+        }
+        s += n + (s[n] == ',');
+    }
+    return false;
 }
 
 /* Read the table as it will be read. What is said of columns holds for the target; another table need not have
@@ -43,12 +66,32 @@ static ferry_status look(cli *c, table_in *t)
     unsigned must = t->role == FERRY_TARGET   ? given
                     : t->role == FERRY_SOURCE ? given & WITH_LABEL
                                               : 0u;
-    ferry_status st = try_with(c, given, t);
 
+    if (c->value[KEY_DROP]) t->drop = cli_join(c->value[KEY_DROP], "", "");
+    ferry_status st = try_with(c, given, t);
+    while (st != FERRY_OK && drop_fewer(c, t))
+        st = try_with(c, given, t);
     if (st == FERRY_EINVAL) must &= ~(unsigned)WITH_LABEL;
     for (unsigned with = given; st != FERRY_OK && st != FERRY_ECANCELLED && with-- > 0;)
         if ((with & given) == with && (with & must) == must) st = try_with(c, with, t);
     return st;
+}
+
+/* Why a table could not be read; what could be left out as this command takes it. */
+static int refused(const cli *c, ferry_status st)
+{
+    static const char begin[] = "leave out with drop=", end[] = " (or use one as id=";
+    const char *message = ferry_message(c->ctx), *at = strstr(message, begin);
+    const char *stop = at ? strstr(at, end) : NULL;
+    char word[4200];
+
+    if (!stop) return cli_failed(c, st);
+    char *names = cli_join(at + sizeof begin - 1, "", "");
+    names[stop - at - (long)(sizeof begin - 1)] = 0;
+    cli_say("%.*sleave out with --drop %s, or name one that tells rows apart with --id",
+            (int)(at - message), message, cli_word(names, word, sizeof word));
+    free(names);
+    return EXIT_USAGE;
 }
 
 /* What must be true of every table before anything is written. */
@@ -272,7 +315,7 @@ static int answer(cli *c, answer_in *a, const char *dir)
                       NULL); /* the task's reading says it all again */
     for (int64_t i = 0; code == EXIT_DONE && i < a->n; i++) {
         const ferry_status st = look(c, &a->table[i]);
-        code = st == FERRY_OK ? check(c, &a->table[i]) : cli_failed(c, st);
+        code = st == FERRY_OK ? check(c, &a->table[i]) : refused(c, st);
     }
     ferry_ctx_set_log(c->ctx, cli_log, FERRY_WARN, NULL);
     if (code != EXIT_DONE) return code;
@@ -321,8 +364,10 @@ int cli_answer(cli *c)
                                    : c->bridges.at[i - c->sources.n];
     }
     const int code = answer(c, &a, dir);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         ferry_description_free(a.table[i].is);
+        free(a.table[i].drop);
+    }
     free(a.table);
     return code;
 }

@@ -9,6 +9,7 @@ typedef struct table_in {
     const char *path;
     ferry_role role;
     ferry_description *is;
+    char *drop;                          /* those of the columns to leave out that it has */
     bool with_label, with_id, with_drop; /* which of the columns that were named it has */
 } table_in;
 

@@ -116,7 +116,7 @@ static void write_domain(const cli *c, FILE *f, const table_in *t, const char *n
     put(f, rated ? "ratings" : "x", path, "");
     if (t->with_label) put(f, "label", c->value[KEY_LABEL], "");
     if (t->with_id) put(f, "id", c->value[KEY_ID], "");
-    if (t->with_drop) put(f, "drop", c->value[KEY_DROP], "");
+    if (t->with_drop) put(f, "drop", t->drop, "");
     if (c->value[KEY_APART] && !rated) put(f, "same_as", "none", "");
     if (t->role == FERRY_TARGET)
         fputs("    labelled: all         # all labels that are there; the blank ones are "

@@ -164,24 +164,50 @@ static void say_next(const cli *c, const ferry_results *rs, const char *dir)
         printf("Next: ferry explain %s says why each method is judged as it is.\n", dir);
 }
 
-/* The table. What the library proposes names the task file alone: here it is known where that is, and how this
- * command was called. ferry answer has done what is proposed. */
-static void print_table(const cli *c, const char *table)
+/* A line that names results by the word DIR, or by none. False: it is another line. */
+static bool print_with_folder(const cli *c, const char *line, int n, const char *dir)
 {
-    static const char line[] = "\n  Next     ferry fit ";
-    const char *at = c->task ? strstr(table, line) : NULL,
-               *rest = at ? at + strlen(line) : table;
+    static const struct {
+        const char *end, *open, *verb, *close;
+    } asks[] = {{": ferry table DIR --all.", ": ", "table", " --all."},
+                {" (ferry explain says why).", " (", "explain", " says why)."}};
     char word[4200];
 
-    if (at) {
-        printf("%.*s\n", (int)(at - table), table);
-        rest += strcspn(rest, c->command->run == cli_answer ? "\n" : " \n");
-        if (c->command->run == cli_answer)
-            rest++;
+    for (int i = 0; i < (int)COUNT(asks); i++) {
+        const int size = (int)strlen(asks[i].end);
+        if (n < size || strncmp(line + n - size, asks[i].end, (size_t)size) != 0) continue;
+        printf("%.*s", n - size, line);
+        if (dir)
+            printf("%s%s %s %s%s\n", asks[i].open, c->self, asks[i].verb,
+                   cli_word(dir, word, sizeof word), asks[i].close);
         else
-            printf("  Next     %s fit %s", c->self, cli_word(c->task, word, sizeof word));
+            puts(".");
+        return true;
     }
-    fputs(rest, stdout);
+    return false;
+}
+
+/* The table. The library does not know where the task and the results are and how this command was called. What
+ * needs files that do not stay is left out, and so is what ferry answer has done already. */
+static void print_table(const cli *c, const char *table, const char *dir)
+{
+    static const char next[] = "  Next     ferry fit ";
+    const bool silent = c->command->run == cli_answer || !dir;
+    char word[4200];
+
+    for (const char *s = table; *s;) {
+        const int n = (int)strcspn(s, "\n");
+        const bool proposes = strncmp(s, next, sizeof next - 1) == 0;
+        const int task = (int)(sizeof next - 1);
+        if (proposes && c->task && !silent) {
+            const int known = task + (int)strcspn(s + task, " \n");
+            printf("  Next     %s fit %s%.*s\n", c->self,
+                   cli_word(c->task, word, sizeof word), n - known, s + known);
+        } else if (!(proposes && silent) && !print_with_folder(c, s, n, dir)) {
+            printf("%.*s\n", n, s);
+        }
+        s += n + (s[n] == '\n');
+    }
 }
 
 /* *kept (may be NULL) gets the results; then nothing is printed, since a summary follows. */
@@ -205,7 +231,7 @@ static int evaluate(cli *c, const ferry_task *task, const char *dir, ferry_resul
     if (st == FERRY_OK) st = ferry_results_table(c->ctx, results, NULL, &table);
     if (st == FERRY_OK) {
         if (!kept && c->value[KEY_JSON]) fputs(json, stdout);
-        if (!kept && !c->value[KEY_JSON]) print_table(c, table);
+        if (!kept && !c->value[KEY_JSON]) print_table(c, table, dir);
         if (!kept && c->value[KEY_JSON] && json[strlen(json) - 1] != '\n') putchar('\n');
         if (!kept) say_next(c, results, dir);
         if (dir) st = ferry_results_save(c->ctx, results, dir);
@@ -450,7 +476,10 @@ static int print_results(cli *c, bool table)
                                  : c->value[KEY_ALL]  ? "text"
                                                       : NULL,
                                  &text);
-    if (text) fputs(text, stdout);
+    if (text && table && !c->value[KEY_FORMAT])
+        print_table(c, text, c->args[0]);
+    else if (text)
+        fputs(text, stdout);
     ferry_string_free(text);
     ferry_results_free(rs);
     return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);

@@ -77,11 +77,29 @@ def test_columns_that_are_named(folder):
     text = read(table(folder, "mine.csv", data, 20, head="person")).splitlines()
     write(folder, "mine.csv", "\n".join([text[0] + ",note", *(f"{line},n{k}" for k, line in enumerate(text[1:]))]) + "\n")
     call = ["answer", "mine.csv", "--source", "theirs.csv", "--label", "kind", "-o", "out"]
-    refused(*call, says="drop=person,note", cwd=folder)
+    refused(*call, says="mine.csv: too many different texts in 2 columns", cwd=folder)
+    assert "leave out with --drop person,note, or name one" in ferry(*call, cwd=folder, code=2).err
     r = ferry(*call, "--id", "person", "--drop", "note", "--apart", "-q", cwd=folder)
     text = read(folder, "out/task.yaml")
     assert text.count("id: person") == 1 and text.count("drop: note") == 1 and text.count("same_as: none") == 2, text
     assert set(predictions(read(folder, "out/predictions.csv"))) == {i for i, _, _ in data[20:]}, r
+
+
+def test_drop_what_a_table_has(folder):
+    """A source lacks one of the columns to leave out: the other one goes all the same, and the table on the screen names a folder."""
+    data, theirs = rows(40, 2), rows(40, 1)
+    def with_texts(name, data, known, *columns):
+        lines = read(table(folder, name, data, known)).splitlines()
+        more = lambda k: "".join(f",{c}{k}" for c in columns)
+        write(folder, name, "\n".join([lines[0] + more(""), *(line + more(k) for k, line in enumerate(lines[1:]))]) + "\n")
+    with_texts("mine.csv", data, 20, "note", "remark")
+    with_texts("theirs.csv", theirs, None, "remark")
+    r = ferry("answer", "mine.csv", "--source", "theirs.csv", "--label", "kind", "--drop", "note,remark", "-o", "my out", cwd=folder)
+    text = read(folder, "my out/task.yaml")
+    assert "drop: 'note,remark'" in text and "drop: remark\n" in text, text
+    assert "more methods: " in r.out and " table 'my out/results' --all." in r.out and " DIR " not in r.out, r.out
+    refused("answer", "mine.csv", "--source", "theirs.csv", "--label", "kind", "--drop", "note,remark,age", "-o", "o", cwd=folder,
+            says="mine.csv: no column age (drop=)")
 
 
 def test_refused(folder):

@@ -179,6 +179,7 @@ def test_demo(folder):
     r = ferry("demo", "bridge", *FAST, cwd=folder, env={"TMPDIR": folder})
     assert "svm" in r.out and "accuracy" in r.out and "ferry gen bridge" in r.out and r.out.count("\n") < 40
     assert os.listdir(folder) == [], "the temporary folder is removed"
+    assert " DIR " not in r.out and "task.yaml -o" not in r.out and "ferry explain" not in r.out, "nothing is proposed for files that are gone"
     one, two = [ferry("demo", "bridge", *FAST, "--json", cwd=folder) for _ in range(2)]
     assert without_times(parses(one.out)) == without_times(parses(two.out))
 
