@@ -29,6 +29,44 @@ done:
     return st;
 }
 
+/* A page is sent around, so it does not say where on its maker's machine something is: of an absolute path the
+ * folder and the file are enough to know it by. */
+static const char *known_by(const char *path)
+{
+    const char *from = strrchr(path, '/');
+
+    if (path[0] != '/') return path;
+    while (from > path && from[-1] != '/')
+        from--;
+    return from;
+}
+
+/* The same of the task in a run's record. */
+static ferry_status leave_place_out(ferry_ctx *ctx, json_t *run)
+{
+    ferry_status st = FERRY_OK;
+    json_t *task = json_object_get(run, "task");
+    const char *file = json_string_value(json_object_get(task, "file")),
+               *command = json_string_value(json_object_get(run, "command"));
+    ferry_text text = {0};
+
+    if (!file || file[0] != '/') return FERRY_OK;
+    const char *from = known_by(file);
+    const char *at = command ? strstr(command, file) : NULL;
+    if (at) {
+        ferry_i_text_addn(&text, command, at - command);
+        ferry_i_text_addf(&text, "%s%s", from, at + strlen(file));
+        FERRY_HAVE(ctx, !text.failed);
+    }
+    /* a path that a shell needs other quotes for is not in the command as it is */
+    FERRY_HAVE(ctx, json_object_set_new(run, "command",
+                                        at ? ferry_i_json_text(text.s) : json_null()) == 0);
+    FERRY_HAVE(ctx, json_object_set_new(task, "file", ferry_i_json_text(from)) == 0);
+done:
+    ferry_i_text_free(&text);
+    return st;
+}
+
 static ferry_status add_run(ferry_ctx *ctx, const char *dir, const char *name, json_t *runs)
 {
     ferry_status st = FERRY_OK;
@@ -37,10 +75,11 @@ static ferry_status add_run(ferry_ctx *ctx, const char *dir, const char *name, j
 
     FERRY_TRY(ferry_results_load(ctx, dir, &results)); /* checks what the page relies on */
     FERRY_TRY(ferry_i_report_file(ctx, dir, "run.json", false, &run));
-    FERRY_HAVE(ctx,
-               json_array_append_new(runs, json_pack("{s:o, s:O, s:O?}", "folder",
-                                                     ferry_i_json_text(name), "results",
-                                                     results->saved, "run", run)) == 0);
+    FERRY_TRY(leave_place_out(ctx, run));
+    FERRY_HAVE(ctx, json_array_append_new(runs, json_pack("{s:o, s:O, s:O?}", "folder",
+                                                          ferry_i_json_text(known_by(name)),
+                                                          "results", results->saved, "run",
+                                                          run)) == 0);
 done:
     ferry_results_free(results);
     json_decref(run);

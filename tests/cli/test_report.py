@@ -57,6 +57,9 @@ def test_one_file(folder):
     os.remove(folder + "/o/report.html")
     ferry("report", folder + "/o", "-q")
     assert read(folder, "o/report.html") == html
+    assert folder in read(folder, "o/run.json") and folder not in html, "a page that is sent around does not say where it was made"
+    at = os.path.join(os.path.basename(os.path.dirname(os.path.join(folder, "task/task.yaml"))), "task.yaml")
+    assert '"command":"ferry run %s ' % at in html, at
     os.remove(folder + "/o/run.json")  # an older folder
     ferry("report", folder + "/o", "-q")
 
