@@ -140,11 +140,12 @@ def _places():
 
 def _surroundings():
     """What OpenMP and OpenBLAS read when they are loaded: threads that wait do not spin, and on CPUs newer than Debian's
-    OpenBLAS (which takes them for one of 2004) the kernels are named."""
+    OpenBLAS (which takes Intel's for one of 2004 and AMD's for one without AVX-512) the kernels are named."""
     wanted = {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "10"}
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as f:
-            if " amx_tile" in f.read(10000):
+            flags = f.read(10000)
+            if " amx_tile" in flags or " avx512_vp2intersect" in flags:  # Sapphire Rapids, Zen 5, and later
                 wanted["OPENBLAS_CORETYPE"] = "SkylakeX"
     except OSError:
         pass

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "linalg/blas.h"
 #include "linalg/host/host.h"
 #include "linalg/host/isa.h"
 #include "linalg/ops.h"
@@ -219,6 +220,32 @@ static void test_products(void **state)
             const double *ab = scalars[round % FERRY_COUNT(scalars)];
             check_product(f, false, x, sizes[s], ab[0], ab[1]);
             check_product(f, true, x, sizes[s], ab[0], ab[1]);
+            ferry_i_matrix_free(x);
+        }
+}
+
+/* Dense products as dgemm of Y and of Y', in one piece and in several; beta 0 does not read Y. */
+static void test_turned(void **state)
+{
+    fixture *f = *state;
+    static const int64_t shapes[][3] = {
+        {700, 300, 64}, {5, 3, 2}, {1, 40, 128}, {301, 2, 100}};
+
+    assert_ok(f->one, ferry_i_blas_ready(f->one));
+    for (int64_t s = 0; s < FERRY_COUNT(shapes); s++)
+        for (int way = 0; way < 8; way++) {
+            const bool trans = way & 1, turned = way & 2;
+            const double beta = way & 4 ? 0 : -0.5;
+            ferry_matrix *x = random_matrix(f, shapes[s][0], shapes[s][1], false);
+            ferry_block *b = random_block(f, trans ? x->rows : x->cols, shapes[s][2]);
+            ferry_block *y = random_block(f, trans ? x->cols : x->rows, shapes[s][2]);
+            ferry_block *want = block_as(f, y);
+            product(f->ref, trans, 1.5, x, b, beta, want);
+            for (int64_t e = 0; beta == 0 && e < y->rows * y->k; e++)
+                y->data[e] = NAN;
+            ferry_i_dense_product(trans, turned, 1.5, x, b, beta, y);
+            all_close(y->rows * y->k, y->data, want->data, 1e-13);
+            FERRY_FREE(b, y, want);
             ferry_i_matrix_free(x);
         }
 }
@@ -1142,7 +1169,7 @@ static void count_lines(void *user, ferry_level level, const char *line)
 
 static void test_blas_fitting(void **state)
 {
-    (void)state; /* avx2, avx512, amd */
+    (void)state; /* avx2, avx512, in halves */
     assert_string_equal(ferry_i_blas_fitting("Prescott", false, false, false), "");
     assert_string_equal(ferry_i_blas_fitting("Prescott", true, false, false), "Haswell");
     assert_string_equal(ferry_i_blas_fitting("Prescott", true, true, false), "SkylakeX");
@@ -1150,7 +1177,8 @@ static void test_blas_fitting(void **state)
     assert_string_equal(ferry_i_blas_fitting("Zen", true, false, true), "Zen");
     assert_string_equal(ferry_i_blas_fitting("Haswell", true, false, false), "Haswell");
     assert_string_equal(ferry_i_blas_fitting("Haswell", true, true, false), "SkylakeX");
-    assert_string_equal(ferry_i_blas_fitting("Haswell", true, true, true), "Haswell");
+    assert_string_equal(ferry_i_blas_fitting("Haswell", true, true, true),
+                        "Haswell"); /* Zen 4 */
     assert_string_equal(ferry_i_blas_fitting("Zen", true, true, true), "Zen");
     assert_string_equal(ferry_i_blas_fitting("Cooperlake", true, true, false),
                         "Cooperlake");
@@ -1337,6 +1365,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         T(test_products),
+        T(test_turned),
         T(test_products_in_threads),
         T(test_large_products),
         T(test_instruction_sets),

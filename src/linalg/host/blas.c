@@ -55,10 +55,10 @@ static bool have_blas(void)
     return loaded;
 }
 
-/* Debian's OpenBLAS 0.3.21 takes the kernels of a 2004 Prescott on CPUs newer than itself.
- * The fitting ones are those for the widest vectors the CPU has. AMD's AVX-512 CPUs run the
- * AVX2 kernels as fast (Zen 4, dgemm n = 1500, one thread: Haswell 52, Zen 53, SkylakeX 54
- * GFLOP/s; Prescott 21), so there they are good enough. */
+/* Debian's OpenBLAS 0.3.21 takes the kernels of a 2004 Prescott on CPUs newer than itself, and Haswell's on AMD's.
+ * The fitting ones are those for the widest vectors the CPU has. Zen 4 halves them, so there those of AVX2 are good
+ * enough (dgemm n = 1500, one thread: Haswell 52, Zen 53, SkylakeX 54 GFLOP/s; Prescott 21); Zen 5 does not (Haswell
+ * and Zen 64, SkylakeX 110). */
 static bool fits_avx2(const char *core)
 {
     return strcmp(core, "Haswell") == 0 || strcmp(core, "Zen") == 0;
@@ -70,12 +70,17 @@ static bool fits_avx512(const char *core)
            strcmp(core, "SapphireRapids") == 0;
 }
 
-const char *ferry_i_blas_fitting(const char *core, bool avx2, bool avx512, bool amd)
+const char *ferry_i_blas_fitting(const char *core, bool avx2, bool avx512, bool halved)
 {
     if (!avx2) return "";
-    if (avx512 && (fits_avx512(core) || (amd && fits_avx2(core)))) return core;
+    if (avx512 && (fits_avx512(core) || (halved && fits_avx2(core)))) return core;
     if (!avx512 && fits_avx2(core)) return core;
     return avx512 ? "SkylakeX" : "Haswell";
+}
+
+bool ferry_i_blas_tall(void)
+{
+    return have_blas() && fits_avx512(ferry_i_blas.get_corename());
 }
 
 const char *ferry_i_blas_core(void)
@@ -94,7 +99,8 @@ const char *ferry_i_blas_core_wanted(void)
         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 
-    return ferry_i_blas_fitting(ferry_i_blas_core(), avx2, avx512, __builtin_cpu_is("amd"));
+    return ferry_i_blas_fitting(ferry_i_blas_core(), avx2, avx512,
+                                __builtin_cpu_is("amdfam19h")); /* Zen 3 and 4 */
 #else
     return "";
 #endif

@@ -20,8 +20,10 @@ void ferry_i_lapack_begin(ferry_ctx *ctx, int64_t n);
  * FERRY_ISA asks for an instruction set that it has not. */
 void ferry_i_check_machine(ferry_ctx *ctx);
 /* The kernels to ask for on a CPU with these features when `core` is loaded: core itself
- * when it is as good; "" when there is nothing to ask for. */
-const char *ferry_i_blas_fitting(const char *core, bool avx2, bool avx512, bool amd);
+ * when it is as good; "" when there is nothing to ask for. halved: vectors of AVX-512 go in two halves. */
+const char *ferry_i_blas_fitting(const char *core, bool avx2, bool avx512, bool halved);
+/* Whether the kernels that are loaded multiply tall times narrow faster than narrow times wide. */
+bool ferry_i_blas_tall(void);
 
 /* Sizes were bounded when the objects were made: matrix, block and small refuse more. */
 static inline int ferry_i_blas_int(int64_t n)
@@ -52,6 +54,9 @@ ferry_status ferry_i_host_ridge_rows(ferry_ctx *ctx, const ferry_matrix *x,
                                      const ferry_block *q, double lambda, bool weighted,
                                      ferry_block *p, double *gain);
 /* products.c: the other entries about data matrices. */
+/* Y = alpha X B + beta Y, or with X'; X dense, turned: as dgemm of Y' (see there), else of Y. */
+void ferry_i_dense_product(bool trans, bool turned, double alpha, const ferry_matrix *x,
+                           const ferry_block *b, double beta, ferry_block *y);
 void ferry_i_host_mul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
                       const ferry_block *b, double beta, ferry_block *y);
 ferry_status ferry_i_host_tmul(ferry_ctx *ctx, double alpha, const ferry_matrix *x,
