@@ -61,15 +61,15 @@ def lines_of(stream, delay):
     return "".join(lines)
 
 
-def play(o, work, mode, few, stream, delay=0):
+def play(o, work, mode, few, stream, delay=0, method="hetomtl"):
     """Fit on `few`, send `stream`: [(said, truth), ...], how often it began again. mode: settings, as `basis=2000`."""
     with open(work + "/few.csv", "w") as f:
         f.write("class,%s\n" % ",".join("x%d" % j for j in range(len(few[0][1]))))
         f.writelines("%s,%s\n" % (y, ",".join(x)) for y, x in few)
     with open(work + "/task.yaml", "w") as f:
-        f.write("task: drift\ngoal: stream\ndomains:\n  - {name: target, role: target, x: few.csv, label: class, labelled: 1.0}\nmethods: [hetomtl]\n")
+        f.write("task: drift\ngoal: stream\ndomains:\n  - {name: target, role: target, x: few.csv, label: class, labelled: 1.0}\nmethods: [%s]\n" % method)
     settings = [part for option in mode.split() for part in ("--set", option)]
-    subprocess.run([o.ferry, "fit", work + "/task.yaml", "-m", "hetomtl", *settings, "-o", work + "/m.ferry", "--quiet", "--threads", "1"],
+    subprocess.run([o.ferry, "fit", work + "/task.yaml", "-m", method, *settings, "-o", work + "/m.ferry", "--quiet", "--threads", "1"],
                    check=True, stdout=subprocess.DEVNULL)
     with tempfile.TemporaryDirectory(dir=work) as state:
         done = subprocess.run([o.ferry, "stream", work + "/m.ferry", "--state", state + "/s", "--sync", "off"], input=lines_of(stream, delay), check=True,
@@ -153,4 +153,5 @@ def main():
                           "; began again %d times in %d runs" % (again, o.seeds), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -193,6 +193,13 @@ ferry_row wide_row(const kept_row *r, bool u, double *value)
     return (ferry_row){r->n, r->index, value};
 }
 
+ferry_row given_row(const kept_row *r, double *value)
+{
+    for (int64_t e = 0; e < r->n; e++)
+        value[e] = r->size * r->size * (double)r->s[e] * fabs((double)r->s[e]);
+    return (ferry_row){r->n, r->index, value};
+}
+
 void pack_rows(scope *s, const row_maps *f, int64_t n, kept_row *const *rows,
                filed_rows *to)
 {

@@ -56,6 +56,8 @@ kept_row *keep_row(scope *keep, const row_maps *f, const kept_row *from, int32_t
 void drop_row(scope *keep, kept_row *r);
 /* u (or s) as doubles. */
 ferry_row wide_row(const kept_row *r, bool u, double *value);
+/* The row as it came, to floats. */
+ferry_row given_row(const kept_row *r, double *value);
 
 /* Products of row r: ask for it, then for its u, s and q (ld apart) with n others, or its s alone, and forget it. */
 void ask_for(const row_maps *f, const kept_row *r, row_asked *c);

@@ -93,6 +93,13 @@ moments moments_new(scope *keep, int64_t d)
     return (moments){.d = d, .mean = NEW(keep, double, d), .m2 = NEW(keep, double, d)};
 }
 
+void moments_clear(moments *m)
+{
+    m->n = 0;
+    memset(m->mean, 0, (size_t)m->d * sizeof *m->mean);
+    memset(m->m2, 0, (size_t)m->d * sizeof *m->m2);
+}
+
 /* mean_n = mean + (v - mean) / n,  m2_n = m2 + (v - mean) (v - mean_n): no digits are lost where the mean is large. A
  * cell that a sparse row does not store is 0. */
 void moments_add(moments *m, ferry_row x)

@@ -77,6 +77,7 @@ typedef struct moments {
 } moments;
 extern const table moments_table;
 moments moments_new(scope *keep, int64_t d);
+void moments_clear(moments *m);
 /* x has no missing cell. */
 void moments_add(moments *m, ferry_row x);
 /* z (d) <- (x - mean) / sd to unit length, where sd is at least a tenth of the features' mean sd. Zero where nothing

@@ -1,5 +1,6 @@
 /* hetomtl: rows of a target arrive one by one and want a class at once; labels follow late or never. Six experts on the
- * target's rows, mixed by logistic regression, with a detector of drift.
+ * target's rows, mixed by logistic regression, and two learners of standardised rows beside them, with a detector of
+ * drift.
  *
  * Maps of a row x: r = sign(x) sqrt|x|; u = x / |x|; s = r / |r|; q = unit((r - mean) / max(sd, a tenth of the average
  * sd)), over all rows seen, refreshed when their number has doubled, frozen once the basis is full (learn/kept_rows.h).
@@ -10,9 +11,9 @@
  *   ncm       cosine of s to the sum of each class
  *   pavg      averaged passive-aggressive learning on u
  *
- * Mixer: F_e = an expert's scores centred, of unit length; p = softmax(sum_e w_e F_e). With a label: g = F p - F_y,
- * H <- 0.99 H + 0.01 I + sum_c p_c (F_c - F p)(F_c - F p)', w <- max(0, w - H^-1 g): a Newton step on the log loss that
- * forgets. A late label uses the scores from when the row was seen (votes).
+ * Their scores are mixed (learn/mixer.h). A second mixer joins the mixture with softmax and kernel regression of
+ * standardised rows (learn/partners.h), where rows are dense and have at most BESIDE columns. A late label uses the
+ * scores from when the row was seen (votes).
  *
  * Drift: a detector outside the mix, sr on the newest 100 labels alone. Once the mixture's mistakes among them have
  * surely become more from some label on (two rates explain them by 8 units of log likelihood better than one), the
@@ -30,18 +31,23 @@
 #include "learn/folds.h"
 #include "learn/kept_rows.h"
 #include "learn/kridge.h"
+#include "learn/mixer.h"
+#include "learn/partners.h"
 #include "learn/scale.h"
 #include "model/seam.h"
 
 enum { UR, SR, QR, S, NCM, PAVG, EXPERTS };
+enum { SCORES = EXPERTS + PARTS };
 enum { RIDGES = 4 };
 enum { BASIS_MOST = 5000, BASIS = 600, MEDIAN_ROWS = 200 };
-enum { NEWEST = 100 }; /* labels that the detector learns from */
-enum { LEAST = 10 };   /* labels to begin again from, and mistakes more */
-enum { SURE = 8 };     /* units of log likelihood that mistakes have become more */
-enum { BOTH = 2 };     /* see `past` */
-enum { MORE = 8 };     /* classes beyond those of the fit whose scores votes can hold */
-static const char *const expert_names[EXPERTS] = {"ur", "sr", "qr", "s", "ncm", "pavg"};
+enum { NEWEST = 100 };  /* labels that the detector learns from */
+enum { LEAST = 10 };    /* labels to begin again from, and mistakes more */
+enum { SURE = 8 };      /* units of log likelihood that mistakes have become more */
+enum { BOTH = 2 };      /* see `past` */
+enum { MORE = 8 };      /* classes beyond those of the fit whose scores votes can hold */
+enum { BESIDE = 2048 }; /* columns up to which the partners take part */
+static const char *const expert_names[] = {"ur",  "sr",   "qr",     "s",
+                                           "ncm", "pavg", "logreg", "kernel"};
 static const int map_of[RIDGES] = {0, 1, 2, 1};
 
 typedef struct hetomtl_options {
@@ -66,7 +72,9 @@ typedef struct hetomtl {
     block sum;      /* classes x d: sums of s */
     pa pa;
     double w[EXPERTS], hess[EXPERTS * EXPERTS];
-    int64_t votes; /* numbers that see() leaves */
+    partners *beside; /* NULL: a model of 0.2, sparse or wide rows */
+    int64_t joins;    /* whether they are there, for the file */
+    int64_t votes;    /* numbers that see() leaves */
     /* the detector */
     kept_row **ring; /* NEWEST: newest labels, the oldest first */
     int64_t n_ring, n_past, alarms;
@@ -80,11 +88,12 @@ typedef struct row_scratch {
     double *gram;   /* MAPS x m: products with the basis */
     double *near;   /* NEWEST: products of s with the newest rows */
     double *l;      /* RIDGES x m, as kridge_scores() leaves it */
-    double *f;      /* EXPERTS x k */
+    double *f;      /* SCORES x k: of experts, then of parts */
     double *length; /* k: how long the sums of s are */
+    partners_scratch beside;
     /* of the stream alone */
     kridge_scratch ridge;     /* its work is NEWEST x NEWEST at least */
-    double *warm;             /* RIDGES m + EXPERTS + 1 numbers a class */
+    double *warm;             /* RIDGES m + SCORES + 1 numbers a class */
     double *young, *alpha;    /* kernels of the ring, sr's; k x NEWEST coefficients */
     double nlogn[NEWEST + 1]; /* n log n */
 } row_scratch;
@@ -106,22 +115,6 @@ static double kernel(const hetomtl *f, int e, double product, double one, double
     return exp(-fmax(one + other - 2 * product, 0) / f->h[e]);
 }
 
-/* Centred, of unit length; zero stays. */
-static void centre(int64_t k, double *f)
-{
-    double mean = 0, norm = 0;
-
-    for (int64_t c = 0; c < k; c++)
-        mean += f[c] / (double)k;
-    for (int64_t c = 0; c < k; c++) {
-        f[c] -= mean;
-        norm += f[c] * f[c];
-    }
-    norm = sqrt(norm);
-    for (int64_t c = 0; c < k; c++)
-        f[c] = norm > 1e-12 ? f[c] / norm : 0;
-}
-
 /* Kernels of the row at work to the basis, and what the ridges say; and how near the newest rows are. */
 static void ask_ridges(const hetomtl *f, row_scratch *c)
 {
@@ -139,8 +132,25 @@ static void ask_ridges(const hetomtl *f, row_scratch *c)
     }
 }
 
-/* c->f <- all experts' scores of the row at work, centred and of unit length. */
-static void ask(const hetomtl *f, row_scratch *c)
+/* From the experts' scores (EXPERTS x k) those of the parts, right after them. */
+static void ask_parts(const hetomtl *f, const row_scratch *c, ferry_row x, double *scores)
+{
+    if (!f->beside) return;
+    mixer_scores(EXPERTS, f->k, f->w, scores, scores + EXPERTS * f->k);
+    partners_ask(f->beside, &c->beside, f->k, x, scores + EXPERTS * f->k);
+}
+
+/* What all of them say together. */
+static void join(const hetomtl *f, const double *scores, double *total)
+{
+    if (f->beside)
+        partners_join(f->beside, f->k, scores + EXPERTS * f->k, total);
+    else
+        mixer_scores(EXPERTS, f->k, f->w, scores, total);
+}
+
+/* c->f <- all scores of x, which is the row at work, centred and of unit length. */
+static void ask(const hetomtl *f, row_scratch *c, ferry_row x)
 {
     const int64_t k = f->k;
     double *ncm = c->f + NCM * k, *pavg = c->f + PAVG * k;
@@ -154,15 +164,8 @@ static void ask(const hetomtl *f, row_scratch *c)
     pa_scores(&f->pa, u, pavg);
     pa_average(&f->pa, u, pavg);
     for (int e = 0; e < EXPERTS; e++)
-        centre(k, c->f + e * k);
-}
-
-static void mixture(const hetomtl *f, const double *scores, double *total)
-{
-    if (f->k > 0) memset(total, 0, (size_t)f->k * sizeof *total);
-    for (int e = 0; e < EXPERTS; e++)
-        for (int64_t y = 0; y < f->k; y++)
-            total[y] += f->w[e] * scores[e * f->k + y];
+        mixer_centre(k, c->f + e * k);
+    ask_parts(f, c, x, c->f);
 }
 
 static void hetomtl_look(const void *state, void *scratch, ferry_row x, double *score)
@@ -171,8 +174,8 @@ static void hetomtl_look(const void *state, void *scratch, ferry_row x, double *
 
     map_row(&f->maps, x, &((row_scratch *)scratch)->a);
     if (f->k == 0) return;
-    ask(f, scratch);
-    mixture(f, ((row_scratch *)scratch)->f, score);
+    ask(f, scratch, x);
+    join(f, ((row_scratch *)scratch)->f, score);
 }
 
 /* What the detector says of the row at work; -1: nothing yet. */
@@ -202,30 +205,35 @@ static int64_t hetomtl_votes(const void *state)
     return ((const hetomtl *)state)->votes;
 }
 
-/* Votes: what the mixture and the detector said, of how many classes, and the experts' scores as floats, as long as
- * there are places for the classes. All of them go into a log. */
+static int scores_kept(const hetomtl *f)
+{
+    return f->beside ? SCORES : EXPERTS;
+}
+
+/* Votes: what the mixture and the detector said, of how many classes, and all scores as floats, as long as there are
+ * places for the classes. All of them go into a log. */
 static void leave_votes(const hetomtl *f, const row_scratch *c, const double *total,
                         int32_t *votes)
 {
-    const int64_t most = (f->votes - 3) / EXPERTS;
+    const int64_t most = (f->votes - 3) / scores_kept(f);
 
     memset(votes, 0, (size_t)f->votes * sizeof *votes);
     votes[0] = row_argmax(f->k, total);
     votes[1] = detector_says(f, c);
     votes[2] = f->k <= most ? (int32_t)f->k : -1;
-    for (int e = 0; e < EXPERTS && votes[2] > 0; e++)
+    for (int e = 0; e < scores_kept(f) && votes[2] > 0; e++)
         for (int64_t y = 0; y < f->k; y++) {
             const float v = (float)c->f[e * f->k + y];
             memcpy(&votes[3 + e * most + y], &v, sizeof v);
         }
 }
 
-/* The scores in them, EXPERTS x k; classes that came later have none. */
+/* The scores in them; classes that came later have none. */
 static void read_votes(const hetomtl *f, const int32_t *votes, double *scores)
 {
-    const int64_t most = (f->votes - 3) / EXPERTS;
+    const int64_t most = (f->votes - 3) / scores_kept(f);
 
-    for (int e = 0; e < EXPERTS; e++)
+    for (int e = 0; e < scores_kept(f); e++)
         for (int64_t y = 0; y < f->k; y++) {
             float v = 0;
             if (y < votes[2]) memcpy(&v, &votes[3 + e * most + y], sizeof v);
@@ -250,39 +258,15 @@ static void hetomtl_see(void *state, void *scratch, ferry_row x, double *score,
     count_row(state, &c->a.row, c->a.value);
 }
 
-/* ---- the mixer and the two linear experts ---- */
+/* ---- the mixers, and the two linear experts ---- */
 
-/* A step of the mixer from scores F (EXPERTS x k, each of unit length). */
-static void mix(hetomtl *f, row_scratch *s, const double *scores, int32_t y)
+/* A step of both mixers from the scores of a row of class y. */
+static void mix(hetomtl *f, const row_scratch *c, const double *scores, int32_t y)
 {
-    const int64_t k = f->k;
-    double mean[EXPERTS] = {0}, g[EXPERTS], factor[EXPERTS * EXPERTS], all = 0;
-    double *p = s->warm + EXPERTS * k; /* softmax(w'F) */
+    double *p = c->warm + SCORES * f->k;
 
-    mixture(f, scores, p);
-    const double top = p[row_argmax(k, p)];
-    for (int64_t c = 0; c < k; c++)
-        all += p[c] = exp(p[c] - top);
-    for (int64_t c = 0; c < k; c++) {
-        p[c] /= all;
-        for (int e = 0; e < EXPERTS; e++)
-            mean[e] += p[c] * scores[e * k + c];
-    }
-    for (int i = 0; i < EXPERTS; i++) {
-        g[i] = mean[i] - scores[i * k + y];
-        for (int j = 0; j < EXPERTS; j++) {
-            double *h = &f->hess[i * EXPERTS + j];
-            *h = 0.99 * *h + (i == j ? 0.01 : 0);
-            for (int64_t c = 0; c < k; c++)
-                *h += p[c] * (scores[i * k + c] - mean[i]) * (scores[j * k + c] - mean[j]);
-        }
-    }
-    memcpy(factor, f->hess, sizeof factor);
-    lower_cholesky(EXPERTS, EXPERTS, factor);
-    ferry_i_lower_systems(EXPERTS, EXPERTS, factor, 1, EXPERTS, g);
-    lower_solve_t(EXPERTS, EXPERTS, factor, g);
-    for (int e = 0; e < EXPERTS; e++)
-        f->w[e] = fmax(f->w[e] - g[e], 0);
+    mixer_learn(EXPERTS, f->k, f->w, f->hess, scores, y, p);
+    if (f->beside) partners_mix(f->beside, f->k, scores + EXPERTS * f->k, y, p);
 }
 
 static double sum_length(const hetomtl *f, int64_t y)
@@ -407,23 +391,30 @@ static void ncm_left_out(const hetomtl *f, const kept_row *r, double *value, dou
     }
 }
 
-/* The mixer's first weights, over the rows' scores, each row left out; pavg has no cheap way to do that and takes no
- * part. */
+/* The mixers' first weights, over the rows' scores, each row left out; the two learners are asked before they learn the
+ * row. pavg has no cheap way to do that and takes no part. Too few rows, or too many: the weights stay. */
 static void warm_up(hetomtl *f, row_scratch *c)
 {
     const int64_t k = f->k;
-    double *scores = c->warm, *out = c->warm + (EXPERTS + 1) * k;
+    const bool mixes = f->n >= 2 * k && f->n < f->m && k > 0;
+    double *scores = c->warm, *out = c->warm + (SCORES + 1) * k;
 
-    for (int e = 0; e < RIDGES; e++)
+    for (int e = 0; mixes && e < RIDGES; e++)
         kridge_leave_out(&f->ridge[e], &c->ridge, out + e * f->n * k);
     for (int64_t i = 0; i < f->n; i++) {
-        for (int e = 0; e < RIDGES; e++)
+        kept_row *r = f->basis[i];
+        for (int e = 0; mixes && e < RIDGES; e++)
             memcpy(scores + e * k, out + (e * f->n + i) * k, (size_t)k * sizeof *scores);
-        ncm_left_out(f, f->basis[i], c->a.value, scores + NCM * k);
-        memset(scores + PAVG * k, 0, (size_t)k * sizeof *scores);
-        for (int e = 0; e < EXPERTS; e++)
-            centre(k, scores + e * k);
-        mix(f, c, scores, f->basis[i]->cls);
+        if (mixes) {
+            ncm_left_out(f, r, c->a.value, scores + NCM * k);
+            memset(scores + PAVG * k, 0, (size_t)k * sizeof *scores);
+            for (int e = 0; e < EXPERTS; e++)
+                mixer_centre(k, scores + e * k);
+            ask_parts(f, c, given_row(r, c->a.value), scores);
+            mix(f, c, scores, r->cls);
+        }
+        if (f->beside)
+            partners_learn(f->beside, &c->beside, given_row(r, c->a.value), r->cls);
     }
 }
 
@@ -581,13 +572,10 @@ static void start(hetomtl *f, row_scratch *c, bool count)
         learn_linear(f, c, f->basis[i]);
     }
     f->pa.steps = 1;
-    memset(f->hess, 0, sizeof f->hess);
-    for (int e = 0; e < EXPERTS; e++) {
-        f->w[e] = 4. / EXPERTS;
-        f->hess[e * (EXPERTS + 1)] = 1;
-    }
+    mixer_begin(EXPERTS, 4. / EXPERTS, f->w, f->hess);
+    if (f->beside) partners_clear(f->beside);
     f->n_past = 0;
-    if (f->n >= 2 * f->k && f->n < f->m && f->k > 0) warm_up(f, c);
+    warm_up(f, c);
     fit_ring(f, c);
 }
 
@@ -614,9 +602,7 @@ static void start_again(scope *s, scope *keep, hetomtl *f, row_scratch *c)
         f->basis[i]->users++;
     }
     f->n = f->n0 = n;
-    f->z.n = 0;
-    memset(f->z.mean, 0, (size_t)f->maps.d * sizeof *f->z.mean);
-    memset(f->z.m2, 0, (size_t)f->maps.d * sizeof *f->z.m2);
+    moments_clear(&f->z);
     start(f, c, true);
 }
 
@@ -637,15 +623,16 @@ static void hetomtl_learn(scope *s, scope *keep, void *state, void *scratch,
     if (!l->seen) map_row(&f->maps, l->x, &c->a);
     kept_row *row =
         keep_row(keep, &f->maps, &c->a.row, l->cls); /* the last that may fail */
-    double *scores = c->warm, *total = c->warm + EXPERTS * f->k;
-    if (!l->seen) ask(f, c);
-    mixture(f, c->f, total);
+    double *scores = c->warm, *total = c->warm + SCORES * f->k;
+    if (!l->seen) ask(f, c, l->x);
+    join(f, c->f, total);
     const int32_t said = row_argmax(f->k, total), detector = detector_says(f, c);
     if (l->votes && l->votes[2] >= 0)
         read_votes(f, l->votes, scores);
     else
-        memcpy(scores, c->f, (size_t)(EXPERTS * f->k) * sizeof *scores);
+        memcpy(scores, c->f, (size_t)(scores_kept(f) * f->k) * sizeof *scores);
     mix(f, c, scores, l->cls);
+    if (f->beside) partners_learn(f->beside, &c->beside, l->x, l->cls);
     learn_ridges(f, c, row);
     learn_linear(f, c, row);
     if (f->z.n >= f->next && f->n < f->m) {
@@ -663,19 +650,22 @@ static void hetomtl_learn(scope *s, scope *keep, void *state, void *scratch,
     drop_row(keep, row);
 }
 
-/* A regression's weights, reported as shares. */
+/* Regressions' weights, reported as shares. */
 static int64_t hetomtl_parts(const void *state, const char **names, double *w)
 {
     const hetomtl *f = state;
-    double all = 0;
+    const int64_t n = f->beside ? EXPERTS + PARTS - 1 : EXPERTS;
+    double all = 0, share[PARTS] = {1};
 
     for (int e = 0; e < EXPERTS; e++)
         all += f->w[e];
-    for (int e = 0; w && e < EXPERTS; e++) {
+    if (f->beside) partners_shares(f->beside, share);
+    for (int e = 0; w && e < n; e++) {
+        const double mine = all > 0 ? f->w[e % EXPERTS] / all : 1. / EXPERTS;
         names[e] = expert_names[e];
-        w[e] = all > 0 ? f->w[e] / all : 1. / EXPERTS;
+        w[e] = e < EXPERTS ? share[OTHERS] * mine : share[e - EXPERTS + LOGREG];
     }
-    return EXPERTS;
+    return n;
 }
 
 static int64_t hetomtl_columns(const void *state)
@@ -694,14 +684,15 @@ static void *scratch_new(scope *s, const void *state, int64_t k, bool learns, bo
     c->gram = NEW(s, double, MAPS * f->m);
     c->near = NEW(s, double, NEWEST);
     c->l = NEW(s, double, RIDGES * f->m);
-    c->f = NEW(s, double, EXPERTS *k);
+    c->f = NEW(s, double, SCORES *k);
+    if (f->beside) c->beside = partners_scratch_new(s, f->beside, k, learns);
     c->length = NEW(s, double, k);
     for (int64_t y = 0; y < f->k; y++)
         c->length[y] = sum_length(f, y);
     if (!learns) return c;
     c->ridge =
         (kridge_scratch){NEW(s, double, side *side), NEW(s, double, KRIDGE_BLOCK * f->m)};
-    c->warm = NEW(s, double, k *(RIDGES * f->m + EXPERTS + 1));
+    c->warm = NEW(s, double, k *(RIDGES * f->m + SCORES + 1));
     c->young = NEW(s, double, NEWEST *NEWEST);
     c->alpha = NEW(s, double, k *NEWEST);
     for (int i = 1; i <= NEWEST; i++)
@@ -757,6 +748,8 @@ static void check(scope *s, const void *state)
         good = good && f->h[i] > 0;
     for (int e = 0; e < EXPERTS; e++)
         good = good && f->w[e] >= 0 && f->w[e] < 1e9;
+    good = good && (f->joins != 0) == (f->beside != NULL) &&
+           (!f->beside || partners_fit(f->beside, f->maps.d));
     for (int64_t j = 0; j < f->maps.d; j++)
         good = good && f->maps.sd[j] > 0;
     if (!good)
@@ -786,6 +779,9 @@ static const field hetomtl_fields[] = {
     FIELD_AS(hetomtl, BLOCK, sum, "fleet.sum", .rows = CLASSES,
              .cols = SIZE(hetomtl, maps.d)),
     FIELD_AS(hetomtl, STRUCT, pa, "fleet.pa", .of = &pa_table),
+    FIELD_AS(hetomtl, INT, joins, "fleet.joins", .lo = 0, .hi = 2, .optional = true),
+    FIELD_AS(hetomtl, LIST, beside, "fleet.beside", .optional = true,
+             .of = &partners_table),
     FIELD_AS(hetomtl, STRUCT, basis_file, "fleet.basis", .of = &kept_rows_table),
     FIELD_AS(hetomtl, STRUCT, ring_file, "fleet.ring", .of = &kept_rows_table),
     RIDGE(UR, "fleet.ur"),
@@ -807,13 +803,15 @@ static int64_t basis_size(int64_t asked, const hetomtl *f)
     return wide > BASIS ? BASIS : wide > NEWEST ? wide : NEWEST;
 }
 
-static void make(scope *keep, const problem *p, int64_t basis, hetomtl *f)
+static void make(scope *s, scope *keep, const problem *p, int64_t basis, hetomtl *f)
 {
     const int64_t k = p->classes, d = p->width;
 
     *f = (hetomtl){.k = k, .maps = {.sparse = !p->dense, .d = d}, .h = {1, 1, 1}};
     f->m = basis_size(basis, f);
-    f->votes = 3 + EXPERTS * (k + MORE);
+    f->joins = p->dense && d <= BESIDE;
+    if (f->joins) f->beside = partners_new(s, keep, k, d);
+    f->votes = 3 + scores_kept(f) * (k + MORE);
     f->z = moments_new(keep, d);
     f->maps.mean = NEW(keep, double, d);
     f->maps.sd = NEW(keep, double, d);
@@ -844,7 +842,7 @@ static void hetomtl_fit(scope *s, scope *keep, const problem *p, const void *opt
     hetomtl *f = state;
     bool finish = false;
 
-    make(keep, p, ((const hetomtl_options *)options)->basis, f);
+    make(s, keep, p, ((const hetomtl_options *)options)->basis, f);
     row_scratch *c = scratch_new(s, f, f->k, true, p->dense);
     for (; f->n < t->n && f->n < f->m; f->n++)
         f->basis[f->n] = offline_row(keep, f, c, t, order[f->n]);
@@ -855,9 +853,11 @@ static void hetomtl_fit(scope *s, scope *keep, const problem *p, const void *opt
         add_newest(keep, f, c, f->basis[i], NULL);
     for (int64_t i = f->n; i < t->n && !finish; i++) {
         kept_row *row = offline_row(keep, f, c, t, order[i]);
-        ask(f, c);
+        ask(f, c, row_at(t->x, order[i]));
         learn_ridges(f, c, row);
         learn_linear(f, c, row);
+        if (f->beside)
+            partners_learn(f->beside, &c->beside, row_at(t->x, order[i]), row->cls);
         f->pa.steps = 1;
         count_row(f, row, c->a.value);
         if (i >= t->n - NEWEST) add_newest(keep, f, c, row, c->near);
@@ -881,7 +881,7 @@ static const online hetomtl_online = {.classes = "fleet:0",
                                       .pack = hetomtl_pack};
 const method method_hetomtl = {
     .name = "hetomtl",
-    .summary = "online learning of a target's stream: six experts, a detector of drift",
+    .summary = "online learning of a target's stream: eight experts, a detector of drift",
     .reference = "HetOMTL-CDSPP: Heterogeneous Online Multi-Source Transfer Learning with "
                  "Cross-Domain Structure Preserving Projection, 2023",
     .kind = FERRY_KIND_TRANSFER,

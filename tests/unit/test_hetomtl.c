@@ -60,6 +60,7 @@ static void test_golden(void **state)
 
     ferry_model *m = model_of(ctx, OFFLINE, golden_offline, "aaabbbccc", false, "basis=24");
     const hetomtl *f = state_of(m);
+    state_of(m)->beside = NULL; /* as models of 0.2: the golden program has the six alone */
     for (int e = 0; e < RIDGES; e++)
         state_of(m)->ridge[e].at_once = 8;
     for (int e = 0; e < MAPS; e++)
@@ -221,6 +222,57 @@ static void test_constant(void **state)
     ferry_model_free(c);
 }
 
+/* Two rings, one around the other: of unit length all rows look the same. The partners learn it, also from labels that
+ * come late, and what they know is in the model's file. */
+static void test_partners(void **state)
+{
+    enum { LATE = 20, ROUNDS = 500 };
+    static const char *const names[] = {"a", "b"};
+    static double x[ROUNDS][D];
+    static int32_t votes[ROUNDS][256];
+    ferry_ctx *ctx = *state;
+    ferry_rng rng;
+    int64_t wrong = 0;
+
+    ferry_i_rng_seed(&rng, 11, 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        const double a = 6.2831853 * ferry_i_rng_real(&rng);
+        const double r = (i % 2 ? 2 : 1) + 0.1 * ferry_i_rng_normal(&rng);
+        x[i][0] = r * cos(a);
+        x[i][1] = r * sin(a);
+    }
+    ferry_model *m = model_of(ctx, 8, x[0], "abababab", false, ""), *c = NULL;
+    assert_non_null(state_of(m)->beside);
+    for (int i = 8; i < ROUNDS + LATE; i++) {
+        int32_t cls = 0;
+        if (i == ROUNDS / 2) {
+            assert_ok(ctx, ferry_model_save(ctx, m, tmp_path("rings.ferry")));
+            assert_ok(ctx, ferry_model_load(ctx, tmp_path("rings.ferry"), NULL, &c));
+            ferry_model_free(m);
+            m = c;
+        }
+        if (i < ROUNDS) {
+            const ferry_row row = {D, NULL, x[i]};
+            assert_ok(ctx, ferry_model_see(ctx, m, &row, &cls, NULL, votes[i]));
+            wrong += i >= ROUNDS / 2 && cls != i % 2;
+        }
+        if (i - LATE < 8) continue;
+        const ferry_row row = {D, NULL, x[i - LATE]};
+        assert_ok(ctx,
+                  ferry_model_learn(ctx, m, &row, names[(i - LATE) % 2], votes[i - LATE]));
+    }
+    assert_true(wrong < ROUNDS / 2 / 10);
+    double share[EXPERTS + PARTS - 1], all = 0;
+    const char *part[EXPERTS + PARTS - 1];
+    assert_int_equal(hetomtl_parts(state_of(m), part, share), EXPERTS + PARTS - 1);
+    for (int e = 0; e < EXPERTS + PARTS - 1; e++)
+        all += share[e];
+    assert_close(all, 1, 1e-12);
+    assert_string_equal(part[EXPERTS + PARTS - 2], "kernel");
+    assert_true(share[EXPERTS + PARTS - 2] > 0.5);
+    ferry_model_free(m);
+}
+
 /* No label at the start; rows of zeros; more offline rows than the basis takes. */
 static void test_beginnings(void **state)
 {
@@ -255,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_drift, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_late_drift, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_constant, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_partners, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_beginnings, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests_name("hetomtl", tests, NULL, NULL);

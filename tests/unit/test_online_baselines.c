@@ -49,7 +49,7 @@ static void follow_golden(scope *s, void *arg)
         online_logreg_look(&m, work, l.x, score);
         for (int64_t k = 0; k < K; k++)
             assert_close(score[k], want[i * K + k], 1e-12);
-        online_logreg_learn(s, s, &m, work, &l);
+        online_logreg_learn(&m, work, l.x, l.cls);
     }
     for (int64_t e = 0; e < K * (d + 1); e++)
         assert_close(m.w.at[e], w[e], 1e-12);
@@ -94,8 +94,8 @@ static void follow_kernel(scope *s, void *arg)
         AT(a, i, i) = 1;
     for (int64_t i = 0; i < N; i++) {
         const stream_label l = {{D, NULL, x + i * D}, (int32_t)y[i], NULL, false};
-        online_kernel_learn(s, s, &m, work, &l);
-        const double *phi = ((kernel_work *)work)->phi;
+        online_kernel_learn(&m, work, l.x, l.cls);
+        const double *phi = ((kernel_scratch *)work)->phi;
         for (int64_t u = 0; u < m.wide; u++) {
             for (int64_t v = 0; v < m.wide; v++)
                 AT(a, u, v) = 0.95 * AT(a, u, v) + phi[u] * phi[v];
@@ -126,7 +126,7 @@ static void forget_in_bounds(scope *s, void *arg)
     online_kernel_fit(s, s, &p, &o, &m);
     void *work = kernel_work_new(s, &m, m.beta.n, true, true);
     for (int64_t i = 0; i < 3000; i++)
-        online_kernel_learn(s, s, &m, work, &l);
+        online_kernel_learn(&m, work, l.x, l.cls);
     for (int64_t i = 0; i < m.wide; i++)
         assert_true(ROW(m.p, i)[i] < 1e8);
     online_kernel_look(&m, work, l.x, score);
