@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import copy
+import sys
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.base import clone as _clone
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -150,6 +152,8 @@ class FerryEstimator(BaseEstimator):
 
     def _target(self, X):
         """The target as a Domain, whatever it came as."""
+        if isinstance(X, _Lent):
+            return X
         if isinstance(X, Domain):
             views = X._views()
             if len(views) == 1 and not isinstance(views[0][1], tuple):
@@ -292,7 +296,7 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         else:
             found = self._known_labels(y, domains, "the target")
             classes = Classes.of(found + ([] if announced is None else [plain(labels_of(announced))]))
-            if len(classes.values) < 2 and not domains:
+            if len(classes.values) < 2 and not domains and not isinstance(X, _Lent):
                 raise ValueError(f"{type(self).__name__} needs at least 2 classes in y, got {len(classes.values)} class")
             if "classify" not in self._goals:  # one of several labels is a set of one label
                 self._single, goal = True, "multilabel"
@@ -406,15 +410,26 @@ class _Proba:
 
 
 class _Stream:
-    """Methods that keep learning from a stream."""
+    """Methods that keep learning from a stream: in batches, or a row at a time as classifiers of river, which they are to river, too:
+    they work in its pipelines and in progressive_val_score(). There, no fit is needed: the first row says which features there are."""
 
     _poor = True  # one pass over the rows, as they come
+    _of_river = _supervised = _multiclass = True  # but for the first what river asks of its classifiers
+    _is_stochastic = False
+    _tags: Any = property(lambda self: set())
+    _mutable_attributes: Any = frozenset()
     _fit: Any
     _check: Any
     _is_plain: Any
     _table: Any
     model_: Any
     unlabelled: Any
+    get_params: Any
+
+    def __new__(cls, *args, **more):
+        if cls._of_river and "river.base" in sys.modules:
+            sys.modules["river.base"].Classifier.register(cls)
+        return super().__new__(cls)
 
     def _stream(self):
         check_is_fitted(self, "model_")
@@ -490,7 +505,12 @@ class _Stream:
                     key, value = f"{key}={_data.class_text(value)}", 1.0
                 j = place.get(key) if place is not None else key
                 if j is None or not 0 <= j < len(row):
-                    raise ValueError(f"there is no feature {key!r}")
+                    if "_passed" not in self.__dict__:
+                        raise ValueError(f"there is no feature {key!r}")
+                    if key not in self._passed:
+                        self._passed.add(key)
+                        warn(f"{type(self).__name__}: feature {key!r} is passed over: it was not in the first row")
+                    continue
                 row[j] = value
             return row
         row = np.ascontiguousarray(x, dtype=np.float64).ravel()
@@ -500,7 +520,10 @@ class _Stream:
         return row
 
     def learn_one(self, x: Dict[Any, Any] | Labels, y: Any) -> Self:
-        """Learn one row, an array or a dict of values by feature, and its class; as in river."""
+        """Learn one row, an array or a dict of values by feature, and its class; as in river. The first row of all is a fit, with the
+        parameter `sources`: its features are those of the model."""
+        if "model_" not in self.__dict__:
+            return self._begin(x, y)
         rows, row = self._stream(), self._row(x)
         table = self._table()
         at = table.place.get(_data.class_text(y))
@@ -514,11 +537,51 @@ class _Stream:
 
     def predict_one(self, x: Dict[Any, Any] | Labels) -> Any:
         """The class of one row; None when none is known yet."""
+        if "model_" not in self.__dict__:
+            return None
         rows, row = self._stream(), self._row(x)
         at = rows.see(row)
         if at < 0:
             return None
         return self.classes_[self._table().place[text(lib.ferry_model_class_at(self.model_.pointer, at))]]
+
+    def predict_proba_one(self, x: Dict[Any, Any] | Labels) -> Dict[Any, float]:
+        """Classes of one row by how likely they are; none when none is known yet. They are the softmax of the scores: the order is
+        that of the scores, the numbers are not calibrated."""
+        if "model_" not in self.__dict__:
+            return {}
+        rows, row = self._stream(), self._row(x)
+        names = self.model_.names
+        score = np.zeros(len(names))
+        if rows.see(row, score) < 0:
+            return {}
+        p = np.exp(score - score.max())
+        classes, place = self.classes_.tolist(), self._table().place
+        return {classes[place[name]]: float(v) for name, v in zip(names, p / p.sum())}
+
+    def _begin(self, x, y):
+        """The first row of a stream, without a fit before it."""
+        names = list(x) if isinstance(x, dict) else None
+        row = np.array(list(x.values()) if isinstance(x, dict) else x, dtype=np.float64).reshape(1, -1)
+        self.n_features_in_ = row.shape[1]
+        if names is not None:
+            self.feature_names_in_, self._passed = np.array(names, dtype=object), set()
+        return self._fit(_Lent(row, names), plain(np.array([y], dtype=object)), None)
+
+    # ---- what river asks of an estimator ----
+
+    def clone(self, new_params: Dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """A fresh estimator with the same parameters, as of river; with include_attributes one that has learned as much."""
+        out: Any = copy.deepcopy(self) if include_attributes else _clone(self)
+        out.set_params(**(new_params or {}))
+        return out
+
+    def _get_params(self):
+        return self.get_params(deep=False)
+
+    @property
+    def _raw_memory_usage(self):
+        return len(self.model_.to_bytes()) if "model_" in self.__dict__ else 0
 
 
 class FerryRegressor(RegressorMixin, FerryEstimator):

@@ -106,7 +106,7 @@ class Ferry(_Choice, _Stream, FerryClassifier):
 
     _goals = ("classify", "multilabel")
     _multilabel = True
-    _poor = False
+    _poor = _of_river = False
 
     def __init__(self, *, single: bool = False, methods: Sequence[Any] | None = None, sources: Sources | None = None,
                  unlabelled: object = None, random_state: Seed = None, n_jobs: int | None = None, verbose: bool = False) -> None:
@@ -144,6 +144,11 @@ class Ferry(_Choice, _Stream, FerryClassifier):
     def predict_one(self, x: Dict[Any, Any] | Labels) -> Any:
         """The class of one row; None when none is known yet."""
         return _Stream.predict_one(self, x)
+
+    @available_if(lambda self: "model_" in self.__dict__ and self.model_.streams)
+    def predict_proba_one(self, x: Dict[Any, Any] | Labels) -> Dict[Any, float]:
+        """Classes of one row by how likely they are; none when none is known yet."""
+        return _Stream.predict_proba_one(self, x)
 
 
 class FerryNumbers(_Choice, FerryRegressor):

@@ -115,9 +115,9 @@ def in_python(message):
 
 
 def warn(line):
-    """A FerryWarning, of the line that called ferryml, be it by way of scikit-learn's pipelines and searches."""
+    """A FerryWarning, of the line that called ferryml, be it by way of pipelines and searches of scikit-learn or river."""
     level, frame = 2, sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("ferryml", "sklearn", "joblib"):
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("ferryml", "sklearn", "joblib", "river"):
         frame, level = frame.f_back, level + 1
     warnings.warn(line, FerryWarning, stacklevel=level)
 
