@@ -162,6 +162,17 @@ def beside(site, m):
     return "To compare with the paper; it runs only where a task names it. [%s](%s.md) is the one to use, and its page describes both." % (home, home)
 
 
+def fold(text):
+    """Numbers: the first paragraph or table is shown, what is long below it is opened by the reader."""
+    first, blank, rest = text.partition("\n\n")
+    if first.startswith("|") or len(rest.split()) < 100:
+        return text
+    head, blank, more = rest.partition("\n\n") if rest.startswith("|") else ("", "", rest)
+    if len(more.split()) < 100:
+        return text
+    return "\n\n".join(filter(None, [first, head, '<details markdown="1"><summary>More numbers, and how they were measured</summary>', more, "</details>"]))
+
+
 def card(site, m):
     """One page: the parts in their order, from the method table and the method's own page."""
     path, parts, example = page_of(site, m), {}, ""
@@ -178,7 +189,7 @@ def card(site, m):
     parts["when"] = "\n\n".join(filter(None, [parts.get("when"), gallery.seen(site, m["name"])]))
     own = re.sub(r"^\*\*Options\.\*\* ", "", parts.get("options", ""))
     parts["options"] = "\n\n".join(filter(None, [example, own, "" if "| option |" in own else options(m), "[Ranges of all options](../options.md#%s)." % m["name"] if m["options"] else ""]))
-    parts["numbers"] = "\n\n".join(filter(None, [parts.get("numbers"), gallery.measured(site, m["name"])])) or "None were measured."
+    parts["numbers"] = "\n\n".join(filter(None, [fold(parts.get("numbers", "")), gallery.measured(site, m["name"])])) or "None were measured."
     parts["reference"] = parts.get("reference") or m["reference"] or "There is no paper; this page describes the method."
     out = ["# " + m["name"]]
     for name, title, _ in PARTS:
