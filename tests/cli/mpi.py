@@ -13,7 +13,6 @@ from harness import FERRY, Result, Skip, read, write
 PLUGIN = os.path.join(os.path.dirname(FERRY), "libferry_mpi.so")
 ENV = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",  # other tests run beside: a rank that waits must not keep a core
     "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",  # containers forbid the other
     "OMPI_MCA_orte_tmpdir_base": "/tmp", "OMPI_MCA_plm_rsh_agent": "sh",  # nobody is called elsewhere
