@@ -1,11 +1,11 @@
 /* Memory that is freed together.
  *
- * Structs that the library lends hold many small texts and arrays of different length. Their maker
+ * Structs that the library gives hold many small texts and arrays of different length. Their maker
  * asks here for each, looks once whether all was there, and frees them with one call. */
 
 #include "core/core.h"
 
-/* p belongs to the arena from now on; when there is no room to note it, it is freed. */
+/* p belongs to the arena from now on; when there is no space to note it, it is freed. */
 static void *keep(ferry_arena *arena, void *p)
 {
     if (p && FERRY_GROW(arena->at, arena->n, arena->cap)) return arena->at[arena->n++] = p;

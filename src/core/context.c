@@ -208,20 +208,20 @@ void ferry_i_later_free(ferry_later *lines)
     *lines = (ferry_later){0};
 }
 
-void ferry_i_parcel_lines(ferry_parcel *p, ferry_later *lines)
+void ferry_i_buffer_lines(ferry_buffer *p, ferry_later *lines)
 {
     int64_t n = lines->n;
 
-    FERRY_CARRY(p, n);
+    FERRY_PACK(p, n);
     for (int64_t i = 0; i < n && !p->failed; i++) {
         if (!p->writing) {
             p->failed = !FERRY_GROW(lines->at, lines->n, lines->cap);
             if (p->failed) return;
             lines->at[lines->n++] = (struct ferry_line){0};
         }
-        FERRY_CARRY(p, lines->at[i].level);
-        FERRY_CARRY(p, lines->at[i].once);
-        ferry_i_parcel_text(p, &lines->at[i].text);
+        FERRY_PACK(p, lines->at[i].level);
+        FERRY_PACK(p, lines->at[i].once);
+        ferry_i_buffer_text(p, &lines->at[i].text);
     }
 }
 
@@ -243,7 +243,7 @@ void ferry_i_log(ferry_ctx *ctx, ferry_level level, const char *fmt, ...)
  * The ring of 16 needs no memory that could fail; the oldest is forgotten. */
 void ferry_i_warn_once(ferry_ctx *ctx, const char *fmt, ...)
 {
-    const int room = (int)FERRY_COUNT(ctx->said);
+    const int capacity = (int)FERRY_COUNT(ctx->said);
     char line[1024];
     va_list args;
 
@@ -251,9 +251,9 @@ void ferry_i_warn_once(ferry_ctx *ctx, const char *fmt, ...)
     (void)vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
     const uint64_t hash = XXH3_64bits(line, strlen(line));
-    for (int i = 0; i < room && i < ctx->n_said; i++)
+    for (int i = 0; i < capacity && i < ctx->n_said; i++)
         if (ctx->said[i] == hash) return;
-    ctx->said[ctx->n_said++ % room] = hash;
+    ctx->said[ctx->n_said++ % capacity] = hash;
     say(ctx, FERRY_WARN, true, line);
 }
 
@@ -306,8 +306,9 @@ ferry_status ferry_i_progress(ferry_ctx *ctx, const char *what, int64_t done, in
     }
     ferry_answer answer = ctx->progress ? ctx->progress(ctx->progress_user, &p) : FERRY_GO;
     /* all go on or none: by what rank 0 was answered */
-    const ferry_status told = ferry_i_ranks_tell(ctx, &answer, (int64_t)sizeof answer);
-    if (told != FERRY_OK) return told;
+    const ferry_status shared =
+        ferry_i_ranks_broadcast(ctx, &answer, (int64_t)sizeof answer);
+    if (shared != FERRY_OK) return shared;
     switch (answer) {
     /* FINISH keeps what the method has so far, CANCEL throws it away */
     case FERRY_GO: break;

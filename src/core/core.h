@@ -112,7 +112,7 @@ char *ferry_i_strndup(const char *text, int64_t len); /* always ends in 0 */
 char *ferry_i_sprintf(const char *fmt, ...) FERRY_PRINTF(1, 2);
 bool ferry_i_ends_with(const char *text, const char *tail);
 
-/* Make room for one more in a growing array {p, n, cap}: p may move. */
+/* Make space for one more in a growing array {p, n, cap}: p may move. */
 #define FERRY_GROW(p, n, cap) ferry_i_grow((void **)&(p), (n), &(cap), sizeof *(p))
 bool ferry_i_grow(void **p, int64_t n, int64_t *cap, size_t size);
 
@@ -132,7 +132,7 @@ void ferry_i_text_addf(ferry_text *t, const char *fmt, ...) FERRY_PRINTF(2, 3);
 void ferry_i_text_pad(ferry_text *t, const char *s, int64_t width);
 void ferry_i_text_free(ferry_text *t);
 
-/* Memory that is freed together: what a struct lends to callers. Zero-initialise. Who finds no memory
+/* Memory that is freed together: what a struct gives to callers. Zero-initialise. Who finds no memory
  * gets NULL, and `failed` stays set: check it once at the end. */
 typedef struct ferry_arena {
     void **at;
@@ -161,7 +161,7 @@ int64_t ferry_i_utf8_width(const char *s);
  * characters, bytes that are no UTF-8 and marks of direction become '?'. A character that was cut at the
  * end goes. */
 void ferry_i_one_line(char *s);
-/* In lower case, letter by letter, whatever the alphabet; `to` has room for 2 n bytes (a few
+/* In lower case, letter by letter, whatever the alphabet; `to` has space for 2 n bytes (a few
  * letters grow from two bytes to three). Returns how many it took. */
 int64_t ferry_i_utf8_lower(const char *s, int64_t n, char *to);
 
@@ -206,11 +206,11 @@ struct ferry_ctx {
     int n_said;
     /* the sentence of the last error, one line, ends in 0 */
     char message[1024];
-    char setting[32]; /* a number that ferry_ctx_get() lends */
+    char setting[32]; /* a number that ferry_ctx_get() gives */
     /* the MPI job that this context has joined (ranks.h), or NULL */
     struct ferry_ranks *ranks;
     /* files for `part` go here, on the way to rank 0; NULL: they are written */
-    struct ferry_parcel *kept;
+    struct ferry_buffer *kept;
 };
 
 /* What ferry_ctx_set() sets, as numbers. */
@@ -412,7 +412,7 @@ void ferry_i_remove_tree(const char *path);
 ferry_status ferry_i_folder_replace(ferry_ctx *ctx, const char *from, const char *dir,
                                     const char *old, const char *const *ours);
 /* Finish a replacement that was killed half-way; nothing to do is fine. */
-ferry_status ferry_i_folder_settle(ferry_ctx *ctx, const char *dir, const char *old,
+ferry_status ferry_i_folder_finish(ferry_ctx *ctx, const char *dir, const char *old,
                                    const char *const *ours);
 /* dir/name, unless name is absolute or dir is NULL or "". New string. */
 char *ferry_i_path_join(const char *dir, const char *name);

@@ -69,7 +69,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_folder_settle(ferry_ctx *ctx, const char *dir, const char *old,
+ferry_status ferry_i_folder_finish(ferry_ctx *ctx, const char *dir, const char *old,
                                    const char *const *ours)
 {
     ferry_status st = FERRY_OK;
@@ -103,7 +103,7 @@ ferry_status ferry_i_folder_replace(ferry_ctx *ctx, const char *from, const char
         (void)rename(old, dir);
         goto done;
     }
-    FERRY_TRY(ferry_i_folder_settle(ctx, dir, old, ours));
+    FERRY_TRY(ferry_i_folder_finish(ctx, dir, old, ours));
 done:
     return st;
 }

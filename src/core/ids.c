@@ -17,7 +17,7 @@ struct ferry_ids {
     int64_t n, cap;
     int64_t *offset; /* n: where each string starts in text */
     char *text;      /* 0-ended strings, one after the other */
-    int64_t used, room;
+    int64_t used, capacity;
     int64_t *slot; /* size slots (a power of two): number + 1, or 0 */
     int64_t slots;
     bool numbers; /* "1" .. "n": no offsets, no slots */
@@ -135,7 +135,7 @@ static bool be_plain(ferry_ids *ids)
     return false;
 }
 
-/* Room for all three arrays is made before any of them changes: a failed add leaves the map as
+/* Space for all three arrays is made before any of them changes: a failed add leaves the map as
  * it was. */
 int64_t ferry_i_ids_addn(ferry_ids *ids, const char *id, int64_t len, bool *added)
 {
@@ -146,13 +146,13 @@ int64_t ferry_i_ids_addn(ferry_ids *ids, const char *id, int64_t len, bool *adde
     if (at >= 0) return at;
     if (!be_plain(ids) || !make_slots(ids) || !FERRY_GROW(ids->offset, ids->n, ids->cap))
         return -1;
-    if (ids->used + len + 1 > ids->room) {
+    if (ids->used + len + 1 > ids->capacity) {
         /* doubling: O(1) moves a byte on the whole */
-        const int64_t want = 2 * ids->room + len + 64;
+        const int64_t want = 2 * ids->capacity + len + 64;
         char *text = ferry_i_realloc(ids->text, want, 1);
         if (!text) return -1;
         ids->text = text;
-        ids->room = want;
+        ids->capacity = want;
     }
     memcpy(ids->text + ids->used, id, (size_t)len);
     ids->text[ids->used + len] = 0;
@@ -192,8 +192,9 @@ ferry_ids *ferry_i_ids_numbers(int64_t n)
     if (!ids) return NULL;
     ids->numbers = true;
     ids->n = n;
-    ids->used = ids->room = numbers_size(n);
-    ids->text = ferry_i_calloc(ids->room + 32, 1); /* the formatter wants room at the end */
+    ids->used = ids->capacity = numbers_size(n);
+    ids->text =
+        ferry_i_calloc(ids->capacity + 32, 1); /* the formatter wants space at the end */
     if (!ids->text) {
         ferry_i_ids_free(ids);
         return NULL;

@@ -67,11 +67,11 @@ typedef struct feed {
     const char *at, *end;
 } feed;
 
-static size_t next_byte(void *to, size_t room, void *arg)
+static size_t next_byte(void *to, size_t capacity, void *arg)
 {
     feed *f = arg;
 
-    if (room == 0 || f->at == f->end || spare.lost) return 0;
+    if (capacity == 0 || f->at == f->end || spare.lost) return 0;
     *(char *)to = *f->at++;
     return 1;
 }

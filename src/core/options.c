@@ -229,7 +229,7 @@ static ferry_status store(ferry_ctx *ctx, const char *what, const ferry_opt *o,
         }
         memcpy(field, &c, sizeof c);
         break;
-    /* lent: the text stays in opts or the table */
+    /* borrowed: the text stays in opts or the table */
     case FERRY_OPT_TEXT:
     case FERRY_OPT_FILE: memcpy(field, &text, sizeof text); break;
     }
@@ -349,7 +349,7 @@ static int distance(const char *a, const char *b)
     return last[m];
 }
 
-/* Allowed are one slip in three letters and one more: "lamda" finds lambda. The first of
+/* Allowed are one wrong letter in three letters and one more: "lamda" finds lambda. The first of
  * equals wins. */
 const char *ferry_i_nearest(const char *word, int64_t n,
                             const char *(*at)(const void *, int64_t), const void *arg)

@@ -95,7 +95,7 @@ static void *work(void *arg)
     pool *p = arg;
 
     (void)pthread_mutex_lock(&p->mutex);
-    for (int64_t job = 0; (job = ferry_i_deal_take(p)) >= 0;) {
+    for (int64_t job = 0; (job = ferry_i_dispatch_take(p)) >= 0;) {
         const int64_t step = p->model.step + job + 1;
         ferry_ctx own = p->model;
         (void)pthread_mutex_unlock(&p->mutex);
@@ -103,7 +103,7 @@ static void *work(void *arg)
         const ferry_status st = run_one(p, job, step, &p->slot[job].lines, &own);
         (void)pthread_mutex_lock(&p->mutex);
         if (st != FERRY_OK) ferry_i_pool_fail(p, job, st, own.message);
-        ferry_i_deal_done(p, job, st, own.message);
+        ferry_i_dispatch_done(p, job, st, own.message);
         pthread_cond_signal(&p->wake);
     }
     p->running--;
@@ -115,7 +115,7 @@ static void *work(void *arg)
 /* Log lines and join of a job whose turn it is. The lock is not held. */
 static ferry_status finish_job(pool *p, int64_t job, bool ok)
 {
-    if (ok) ferry_i_deal_pack(p, job); /* joining may take what it left elsewhere */
+    if (ok) ferry_i_dispatch_pack(p, job); /* joining may take what it left elsewhere */
     if (ok && p->slot[job].st != FERRY_OK) return p->slot[job].st;
     ferry_i_later_say(p->ctx, &p->slot[job].lines, p->slot[job].where);
     return ok && p->jobs->join ? p->jobs->join(p->ctx, p->jobs->arg, job) : FERRY_OK;
@@ -152,9 +152,9 @@ static void attend(pool *p)
             (void)pthread_mutex_lock(&p->mutex);
             if (st != FERRY_OK) ferry_i_pool_fail(p, turn, st, p->ctx->message);
             turn++;
-        } else if (p->dealt &&
+        } else if (p->dispatched &&
                    (p->running > 0 || (p->away > 0 && p->answer != FERRY_CANCEL))) {
-            ferry_i_deal_serve(p);
+            ferry_i_dispatch_serve(p);
         } else if (p->running > 0) {
             pthread_cond_wait(&p->wake, &p->mutex);
         } else {
@@ -186,7 +186,7 @@ static ferry_status run_threaded(pool *p, int at_once)
     ferry_status st = FERRY_OK;
     pthread_t *worker = ferry_i_calloc(at_once, sizeof *worker);
 
-    const bool follows = p->dealt && p->ctx->ranks->rank > 0;
+    const bool follows = p->dispatched && p->ctx->ranks->rank > 0;
 
     p->slot = ferry_i_calloc(p->jobs->n, sizeof *p->slot);
     FERRY_HAVE(p->ctx, worker && p->slot);
@@ -198,16 +198,16 @@ static ferry_status run_threaded(pool *p, int at_once)
     (void)pthread_mutex_unlock(&p->mutex);
     FERRY_NEED(p->ctx, started > 0, FERRY_ENOMEM, "no thread could be started");
     if (follows)
-        st = ferry_i_deal_follow(p);
+        st = ferry_i_dispatch_follow(p);
     else
         attend(p);
     for (int i = 0; i < started; i++)
         (void)pthread_join(worker[i], NULL);
     for (int64_t i = 0; i < p->jobs->n; i++)
         ferry_i_later_free(&p->slot[i].lines);
-    if (p->dealt && !follows) st = ferry_i_deal_end(p);
+    if (p->dispatched && !follows) st = ferry_i_dispatch_end(p);
 done:
-    ferry_i_deal_clear(p);
+    ferry_i_dispatch_clear(p);
     FERRY_FREE(worker, p->slot);
     return st;
 }
@@ -237,18 +237,18 @@ ferry_status ferry_i_pool_run(ferry_ctx *ctx, const ferry_jobs *jobs, bool *fini
               .wake = PTHREAD_COND_INITIALIZER,
               .answered = PTHREAD_COND_INITIALIZER,
               .given = PTHREAD_COND_INITIALIZER,
-              .dealt = jobs->carry && jobs->n > 0 && ferry_i_ranks_dealing(ctx),
+              .dispatched = jobs->pack && jobs->n > 0 && ferry_i_ranks_dispatching(ctx),
               .end = jobs->n,
               .failed = jobs->n,
-              .told_failed = jobs->n};
+              .sent_failed = jobs->n};
 
     if (p.model.jobs == 0) ferry_i_pool_plan(&p.model, jobs->n, 0);
     const bool together = ferry_i_ranks_split(ctx); /* with the other ranks, job by job */
     const int at_once = together ? 1 : p.model.jobs < jobs->n ? p.model.jobs : (int)jobs->n;
     p.model.jobs = 1;
     if (!together) p.model.ranks = NULL;
-    if (p.dealt) p.number = ++ctx->ranks->pool;
-    p.threaded = at_once > 1 || p.dealt; /* somebody has to hear the other ranks */
+    if (p.dispatched) p.number = ++ctx->ranks->pool;
+    p.threaded = at_once > 1 || p.dispatched; /* somebody has to hear the other ranks */
     if (p.threaded)
         FERRY_TRY(run_threaded(&p, at_once));
     else
@@ -336,7 +336,7 @@ void ferry_i_pool_plan(ferry_ctx *ctx, int64_t cells, int64_t bytes)
                             ? 1
                         : bytes <= 0 ? INT64_MAX
                                      : left / bytes;
-    const int64_t ranks = ferry_i_ranks_dealing(ctx) ? ctx->ranks->size : 1;
+    const int64_t ranks = ferry_i_ranks_dispatching(ctx) ? ctx->ranks->size : 1;
     const int64_t here =
         (cells + ranks - 1) / ranks; /* of this rank, as long as all are as fast */
     int64_t jobs = here < ctx->threads ? here : ctx->threads;

@@ -22,9 +22,9 @@ typedef struct ferry_jobs {
     /* In order, on the calling thread with its own context; NULL: nothing to do. */
     ferry_status (*join)(ferry_ctx *ctx, void *arg, int64_t i);
     void *arg;
-    /* What job i left in its place, into a parcel or out of one (core/ranks.h), on the calling thread
+    /* What job i left in its place, into a buffer or out of one (core/ranks.h), on the calling thread
      * while other jobs run. NULL: every rank runs all jobs itself. */
-    ferry_status (*carry)(ferry_ctx *ctx, void *arg, int64_t i, ferry_parcel *p);
+    ferry_status (*pack)(ferry_ctx *ctx, void *arg, int64_t i, ferry_buffer *p);
 } ferry_jobs;
 
 /* Run the jobs, ctx->jobs at once (unplanned: as ferry_i_pool_plan() says for n jobs). When some fail,

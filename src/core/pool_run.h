@@ -1,4 +1,4 @@
-/* A pool under way: what its threads (pool.c) and its ranks (deal.c) share. */
+/* A pool under way: what its threads (pool.c) and its ranks (dispatch.c) share. */
 #ifndef FERRY_POOL_RUN_H
 #define FERRY_POOL_RUN_H
 
@@ -12,7 +12,7 @@ typedef struct slot {
     int where;         /* the rank that ran it */
     ferry_later lines; /* what the job logged, for its turn */
     /* over ranks: what it left, packed; the files that it wants kept; how it ended, for rank 0 */
-    ferry_parcel body, kept;
+    ferry_buffer body, kept;
     ferry_status st;
     char *message;
 } slot;
@@ -35,13 +35,13 @@ typedef struct pool {
     ferry_answer answer;
     const ferry_progress *asked;
     double last; /* when it was asked last */
-    /* over ranks (deal.c) */
-    bool dealt;
-    int64_t number;       /* of the pool */
-    int64_t away;         /* rank 0: jobs that others have */
-    ferry_answer told;    /* rank 0: what the others were told last */
-    int64_t told_failed;  /* likewise */
-    pthread_cond_t given; /* others: for a worker that waits for a job */
+    /* over ranks (dispatch.c) */
+    bool dispatched;
+    int64_t number;        /* of the pool */
+    int64_t away;          /* rank 0: jobs that others have */
+    ferry_answer reported; /* rank 0: what the others were told last */
+    int64_t sent_failed;   /* likewise */
+    pthread_cond_t given;  /* others: for a worker that waits for a job */
     int64_t *queue, n_queue, *finished, n_finished,
         n_sent;       /* n each: to do; done, in order */
     int idle, asking; /* workers that wait; those that rank 0 was asked for */
@@ -54,17 +54,17 @@ void ferry_i_pool_fail(pool *p, int64_t job, ferry_status st, const char *messag
 /* Hand a worker's question to the callback, if there is one. */
 bool ferry_i_pool_hear(pool *p);
 
-/* deal.c. A worker's next job, -1: none; and that it is done. Under the lock. */
-int64_t ferry_i_deal_take(pool *p);
-void ferry_i_deal_done(pool *p, int64_t job, ferry_status st, const char *message);
+/* dispatch.c. A worker's next job, -1: none; and that it is done. Under the lock. */
+int64_t ferry_i_dispatch_take(pool *p);
+void ferry_i_dispatch_done(pool *p, int64_t job, ferry_status st, const char *message);
 /* What a job left becomes slot->body, before it is joined. */
-void ferry_i_deal_pack(pool *p, int64_t job);
-/* Rank 0, while it waits: deal, take what comes back. The lock is held, and let go meanwhile. */
-void ferry_i_deal_serve(pool *p);
+void ferry_i_dispatch_pack(pool *p, int64_t job);
+/* Rank 0, while it waits: dispatch, take what comes back. The lock is held, and let go meanwhile. */
+void ferry_i_dispatch_serve(pool *p);
 /* Rank 0: everybody gets the outcome. */
-ferry_status ferry_i_deal_end(pool *p);
+ferry_status ferry_i_dispatch_end(pool *p);
 /* All others: work until the outcome comes, and take it. */
-ferry_status ferry_i_deal_follow(pool *p);
-void ferry_i_deal_clear(pool *p);
+ferry_status ferry_i_dispatch_follow(pool *p);
+void ferry_i_dispatch_clear(pool *p);
 
 #endif

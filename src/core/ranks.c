@@ -20,7 +20,7 @@ void ferry_i_ranks_rest(void)
 }
 
 ferry_status ferry_i_ranks_send(ferry_ctx *ctx, int to, ferry_tag tag,
-                                const ferry_parcel *p)
+                                const ferry_buffer *p)
 {
     const struct ferry_ranks *r = ctx->ranks;
 
@@ -32,7 +32,7 @@ ferry_status ferry_i_ranks_send(ferry_ctx *ctx, int to, ferry_tag tag,
 }
 
 ferry_status ferry_i_ranks_poll(ferry_ctx *ctx, bool *there, int *from, ferry_tag *tag,
-                                ferry_parcel *p)
+                                ferry_buffer *p)
 {
     ferry_status st = FERRY_OK;
     const ferry_transport *t = ctx->ranks->t;
@@ -44,7 +44,7 @@ ferry_status ferry_i_ranks_poll(ferry_ctx *ctx, bool *there, int *from, ferry_ta
 
     *there = found == 1;
     *tag = (ferry_tag)as;
-    *p = (ferry_parcel){0};
+    *p = (ferry_buffer){0};
     FERRY_NEED(ctx, found >= 0, FERRY_EIO, "MPI: cannot receive");
     if (!found) goto done;
     FERRY_NEW(ctx, p->at, n);
@@ -52,11 +52,11 @@ ferry_status ferry_i_ranks_poll(ferry_ctx *ctx, bool *there, int *from, ferry_ta
     FERRY_NEED(ctx, t->take(p->at) == 0, FERRY_EIO, "MPI: cannot receive from rank %d",
                *from);
 done:
-    if (st != FERRY_OK) ferry_i_parcel_free(p);
+    if (st != FERRY_OK) ferry_i_buffer_free(p);
     return st;
 }
 
-ferry_status ferry_i_ranks_wait(ferry_ctx *ctx, ferry_tag tag, int *from, ferry_parcel *p)
+ferry_status ferry_i_ranks_wait(ferry_ctx *ctx, ferry_tag tag, int *from, ferry_buffer *p)
 {
     ferry_status st = FERRY_OK;
     ferry_tag got = 0;
@@ -66,7 +66,7 @@ ferry_status ferry_i_ranks_wait(ferry_ctx *ctx, ferry_tag tag, int *from, ferry_
         FERRY_TRY(ferry_i_ranks_poll(ctx, &there, from, &got, p));
         if (there && got == tag) break;
         if (there)
-            ferry_i_parcel_free(p);
+            ferry_i_buffer_free(p);
         else
             ferry_i_ranks_rest();
         if (!there) FERRY_TRY(ferry_i_progress(ctx, "ranks", 0, 0, NAN, NULL));
@@ -125,7 +125,7 @@ static int launched(void)
 }
 
 /* The first rank whose version is another, as a sentence; "" for none. Rank 0, with all that was said. */
-static char *find_stranger(int size, char *const *version, char *const *host)
+static char *find_other_version(int size, char *const *version, char *const *host)
 {
     for (int i = 1; i < size; i++)
         if (strcmp(version[i], FERRY_VERSION) != 0)
@@ -142,7 +142,7 @@ static ferry_status welcome(ferry_ctx *ctx, struct ferry_ranks *r, char *host,
                             const char *about)
 {
     ferry_status st = FERRY_OK;
-    ferry_parcel in = {0}, out = {.writing = true};
+    ferry_buffer in = {0}, out = {.writing = true};
     char **version = NULL, *theirs = NULL, *sentence = NULL;
     int from = 0;
 
@@ -151,9 +151,9 @@ static ferry_status welcome(ferry_ctx *ctx, struct ferry_ranks *r, char *host,
     FERRY_HAVE(ctx, r->host[0] = ferry_i_strdup(host));
     for (int i = 1; i < r->size; i++) {
         FERRY_TRY(ferry_i_ranks_wait(ctx, RANK_HELLO, &from, &in));
-        ferry_i_parcel_text(&in, &version[from]);
-        ferry_i_parcel_text(&in, &r->host[from]);
-        ferry_i_parcel_text(&in, &theirs);
+        ferry_i_buffer_text(&in, &version[from]);
+        ferry_i_buffer_text(&in, &r->host[from]);
+        ferry_i_buffer_text(&in, &theirs);
         FERRY_HAVE(ctx, version[from] && r->host[from] && theirs);
         if (strcmp(version[from], FERRY_VERSION) == 0 && strcmp(theirs, about) != 0)
             ferry_i_log(
@@ -161,43 +161,43 @@ static ferry_status welcome(ferry_ctx *ctx, struct ferry_ranks *r, char *host,
                 "rank %d (%s) computes with %s, rank 0 with %s: last digits may differ "
                 "from those of one process",
                 from, r->host[from], theirs, about);
-        ferry_i_parcel_free(&in);
+        ferry_i_buffer_free(&in);
         ferry_i_free(theirs);
         theirs = NULL;
     }
-    FERRY_HAVE(ctx, sentence = find_stranger(r->size, version, r->host));
-    ferry_i_parcel_text(&out, &sentence);
+    FERRY_HAVE(ctx, sentence = find_other_version(r->size, version, r->host));
+    ferry_i_buffer_text(&out, &sentence);
     FERRY_TRY(ferry_i_ranks_send(ctx, -1, RANK_HELLO, &out));
     FERRY_NEED(ctx, !sentence[0], FERRY_ENEEDS, "%s", sentence);
 done:
     for (int i = 0; version && i < r->size; i++)
         ferry_i_free(version[i]);
     FERRY_FREE(version, theirs, sentence);
-    ferry_i_parcel_free(&in);
-    ferry_i_parcel_free(&out);
+    ferry_i_buffer_free(&in);
+    ferry_i_buffer_free(&out);
     return st;
 }
 
 static ferry_status greet(ferry_ctx *ctx, char *host, const char *about)
 {
     ferry_status st = FERRY_OK;
-    ferry_parcel in = {0}, out = {.writing = true};
+    ferry_buffer in = {0}, out = {.writing = true};
     char *version = (char *)(uintptr_t)FERRY_VERSION, *sentence = NULL,
          *own = (char *)(uintptr_t)about;
     int from = 0;
 
-    ferry_i_parcel_text(&out, &version);
-    ferry_i_parcel_text(&out, &host);
-    ferry_i_parcel_text(&out, &own);
+    ferry_i_buffer_text(&out, &version);
+    ferry_i_buffer_text(&out, &host);
+    ferry_i_buffer_text(&out, &own);
     FERRY_TRY(ferry_i_ranks_send(ctx, 0, RANK_HELLO, &out));
     FERRY_TRY(ferry_i_ranks_wait(ctx, RANK_HELLO, &from, &in));
-    ferry_i_parcel_text(&in, &sentence);
+    ferry_i_buffer_text(&in, &sentence);
     FERRY_HAVE(ctx, sentence);
     FERRY_NEED(ctx, !sentence[0], FERRY_ENEEDS, "%s", sentence);
 done:
     ferry_i_free(sentence);
-    ferry_i_parcel_free(&in);
-    ferry_i_parcel_free(&out);
+    ferry_i_buffer_free(&in);
+    ferry_i_buffer_free(&out);
     return st;
 }
 
@@ -246,12 +246,12 @@ void ferry_i_ranks_free(struct ferry_ranks *r)
 {
     if (!r) return;
     ferry_ctx own = {.ranks = r};
-    ferry_parcel p = {0};
+    ferry_buffer p = {0};
     int from = 0;
     if (r->rank == 0 && ferry_i_ranks_send(&own, -1, RANK_QUIT, &p) == FERRY_OK)
         for (int i = 1; i < r->size; i++) {
             if (ferry_i_ranks_wait(&own, RANK_BYE, &from, &p) != FERRY_OK) break;
-            ferry_i_parcel_free(&p);
+            ferry_i_buffer_free(&p);
         }
     r->t->close();
     free_hosts(r);
@@ -260,7 +260,7 @@ void ferry_i_ranks_free(struct ferry_ranks *r)
 
 /* ---- calls ---- */
 
-bool ferry_i_ranks_dealing(const ferry_ctx *ctx)
+bool ferry_i_ranks_dispatching(const ferry_ctx *ctx)
 {
     return ctx->ranks && ctx->ranks->size > 1 && ctx->ranks->calls > 0 &&
            !ctx->ranks->over && !ctx->ranks->rows && !ctx->ranks->reading;
@@ -270,36 +270,36 @@ bool ferry_i_ranks_dealing(const ferry_ctx *ctx)
 static ferry_status hear_ready(ferry_ctx *ctx)
 {
     ferry_status st = FERRY_OK, theirs = FERRY_OK;
-    ferry_parcel p = {0};
+    ferry_buffer p = {0};
     char *sentence = NULL;
     int64_t call = -1;
     int from = 0;
 
     while (call != ctx->ranks->pool) { /* one that was given up may still be answered */
-        ferry_i_parcel_free(&p);
+        ferry_i_buffer_free(&p);
         FERRY_TRY(ferry_i_ranks_wait(ctx, RANK_READY, &from, &p));
-        FERRY_CARRY(&p, call);
+        FERRY_PACK(&p, call);
     }
-    FERRY_CARRY(&p, theirs);
-    ferry_i_parcel_text(&p, &sentence);
+    FERRY_PACK(&p, theirs);
+    ferry_i_buffer_text(&p, &sentence);
     FERRY_HAVE(ctx, sentence);
     FERRY_NEED(ctx, theirs == FERRY_OK, theirs, "rank %d (%s): %s", from,
                ctx->ranks->host[from], sentence);
 done:
     ferry_i_free(sentence);
-    ferry_i_parcel_free(&p);
+    ferry_i_buffer_free(&p);
     return st;
 }
 
-ferry_status ferry_i_ranks_begin(ferry_ctx *ctx, ferry_parcel *call)
+ferry_status ferry_i_ranks_begin(ferry_ctx *ctx, ferry_buffer *call)
 {
     ferry_status st = FERRY_OK;
     struct ferry_ranks *r = ctx->ranks;
-    ferry_parcel p = {.writing = true};
+    ferry_buffer p = {.writing = true};
 
     r->pool++; /* which also numbers the call */
-    FERRY_CARRY(&p, r->pool);
-    ferry_i_parcel_bytes(&p, call->at, call->n);
+    FERRY_PACK(&p, r->pool);
+    ferry_i_buffer_bytes(&p, call->at, call->n);
     p.failed = p.failed || call->failed;
     FERRY_TRY(ferry_i_ranks_send(ctx, -1, RANK_CALL, &p));
     for (int i = 1; i < r->size; i++) { /* all are heard, the first failure is told */
@@ -313,13 +313,13 @@ ferry_status ferry_i_ranks_begin(ferry_ctx *ctx, ferry_parcel *call)
     FERRY_TRY(
         ferry_i_ranks_send(ctx, -1, RANK_READY, &p)); /* all begin: nobody asks too early */
 done:
-    ferry_i_parcel_free(&p);
+    ferry_i_buffer_free(&p);
     return st;
 }
 
 void ferry_i_ranks_end(ferry_ctx *ctx)
 {
-    const ferry_parcel nothing = {0};
+    const ferry_buffer nothing = {0};
     ferry_ctx own = ferry_i_child(ctx); /* the call's message stays */
 
     if (--ctx->ranks->calls > 0) return;

@@ -2,9 +2,9 @@
  *
  * A tree over the ranks: those below rank r are r + 1, r + 2, r + 4 ... as far as the lowest bit of r allows. Numbers
  * go up, are added in the order of the tree, and come back down from rank 0. Messages are in pieces, so that a rank
- * needs little room and those on the way up follow each other without waiting.
+ * needs little space and those on the way up follow each other without waiting.
  *
- * A stretch is what all ranks enter and leave together. A rank that fails inside of it does not come to the next
+ * A section is what all ranks enter and leave together. A rank that fails inside of it does not come to the next
  * meeting, so others would wait for ever. Hence:
  *
  *   rank r (failed, or has heard HALT)          rank 0 (failed, or has heard FAIL)
@@ -14,7 +14,7 @@
  *                               <-              GO status, sentence of the first
  *
  * and until GO everybody takes and drops what still comes, so that nobody is left with a message that is not taken. What
- * comes later than that has the number of an old stretch in its tag, and is never asked for. */
+ * comes later than that has the number of an old section in its tag, and is never asked for. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -26,9 +26,9 @@
 enum { PIECE = 1 << 17 }; /* numbers of a message: a megabyte */
 
 /* For a message that comes in, so that none needs memory: only the thread that joined takes any. */
-static double room[PIECE];
+static double scratch[PIECE];
 
-/* How a stretch ended, as it is sent. */
+/* How a section ended, as it is sent. */
 typedef struct verdict {
     ferry_status st;
     char why[sizeof((struct ferry_ranks *)0)->why];
@@ -39,13 +39,13 @@ bool ferry_i_ranks_split(const ferry_ctx *ctx)
     return ctx->ranks && ctx->ranks->rows;
 }
 
-/* What is left of an earlier call is of none of the next 4096 stretches. */
+/* What is left of an earlier call is of none of the next 4096 sections. */
 void ferry_i_ranks_spread(ferry_ctx *ctx)
 {
     struct ferry_ranks *r = ctx->ranks;
 
     r->rows = r->size > 1;
-    r->stretch = r->pool << 12;
+    r->section = r->pool << 12;
     r->broken = r->verdict = FERRY_OK;
     r->heard = false;
     r->left = 0;
@@ -65,7 +65,7 @@ void ferry_i_ranks_part(const ferry_ctx *ctx, int64_t n, int64_t *from, int64_t 
 
 static int tag_of(const struct ferry_ranks *r, ferry_tag tag)
 {
-    return (int)tag + RANK_TAGS * (int)(r->stretch & 0xfffff);
+    return (int)tag + RANK_TAGS * (int)(r->section & 0xfffff);
 }
 
 /* Short waits are the rule, since all do the same: look again at once, then sleep. Never sched_yield(): where other
@@ -78,7 +78,7 @@ static void rest(int64_t turn)
     if (turn > 100) (void)nanosleep(&nap, NULL);
 }
 
-/* The stretch is over for this rank. */
+/* The section is over for this rank. */
 static ferry_status break_off(ferry_ctx *ctx, ferry_status st)
 {
     if (ctx->ranks->broken == FERRY_OK) ctx->ranks->broken = st;
@@ -97,7 +97,7 @@ static ferry_status give(ferry_ctx *ctx, int to, const void *x, int64_t bytes)
 }
 
 /* Rank 0: a rank has failed, or knows that one has; the first sentence counts. */
-static void note_failure(struct ferry_ranks *r, int from, const verdict *v)
+static void record_failure(struct ferry_ranks *r, int from, const verdict *v)
 {
     r->left++;
     if (v->st == FERRY_OK || r->verdict != FERRY_OK) return;
@@ -115,14 +115,14 @@ static bool look(ferry_ctx *ctx, int tag, int *from, verdict *v)
 
     *from = -1;
     *v = (verdict){FERRY_OK, ""};
-    if (t->poll(from, &tag, &n) != 1 || n > (int64_t)sizeof room) return false;
-    if (t->take(room) == 0 && n == sizeof *v) memcpy(v, room, sizeof *v);
+    if (t->poll(from, &tag, &n) != 1 || n > (int64_t)sizeof scratch) return false;
+    if (t->take(scratch) == 0 && n == sizeof *v) memcpy(v, scratch, sizeof *v);
     v->why[sizeof v->why - 1] = '\0';
     return true;
 }
 
-/* Take what there is of this stretch and drop it, but for what its end is about. *go: that is settled. Nothing else may
- * be taken: who was told earlier is in the next stretch already. */
+/* Take what there is of this section and drop it, but for what its end is about. *go: that is decided. Nothing else may
+ * be taken: who was told earlier is in the next section already. */
 static bool take_any(ferry_ctx *ctx, bool *go)
 {
     struct ferry_ranks *r = ctx->ranks;
@@ -136,7 +136,7 @@ static bool take_any(ferry_ctx *ctx, bool *go)
         if (tag == RANK_OVER && r->rank == 0) continue;
         if (!look(ctx, tag == RANK_OVER ? (int)tag : tag_of(r, tag), &from, &v)) continue;
         any = true;
-        if (tag == RANK_FAIL) note_failure(r, from, &v);
+        if (tag == RANK_FAIL) record_failure(r, from, &v);
         if (tag == RANK_OVER) r->over = *go = true;
         if (tag == RANK_GO) {
             r->verdict = v.st;
@@ -156,7 +156,7 @@ static bool hears_end(ferry_ctx *ctx)
 
     if (r->rank == 0) {
         r->heard = look(ctx, tag_of(r, RANK_FAIL), &from, &v);
-        if (r->heard) note_failure(r, from, &v);
+        if (r->heard) record_failure(r, from, &v);
     } else {
         r->over = look(ctx, RANK_OVER, &from, &v);
         r->heard = r->over || look(ctx, tag_of(r, RANK_HALT), &from, &v);
@@ -196,9 +196,9 @@ static ferry_status go_up(ferry_ctx *ctx, int64_t n, double *x, bool most)
     for (int step = 1; step < r->size; step *= 2) {
         if (r->rank & step) return give(ctx, r->rank - step, x, n * (int64_t)sizeof *x);
         if (r->rank + step >= r->size) continue;
-        FERRY_TRY(await(ctx, r->rank + step, room, n * (int64_t)sizeof *x));
+        FERRY_TRY(await(ctx, r->rank + step, scratch, n * (int64_t)sizeof *x));
         for (int64_t i = 0; i < n; i++)
-            x[i] = !most ? x[i] + room[i] : x[i] > room[i] ? x[i] : room[i];
+            x[i] = !most ? x[i] + scratch[i] : x[i] > scratch[i] ? x[i] : scratch[i];
     }
 done:
     return st;
@@ -219,7 +219,7 @@ done:
     return st;
 }
 
-ferry_status ferry_i_ranks_tell(ferry_ctx *ctx, void *x, int64_t bytes)
+ferry_status ferry_i_ranks_broadcast(ferry_ctx *ctx, void *x, int64_t bytes)
 {
     ferry_status st = FERRY_OK;
 
@@ -240,7 +240,7 @@ static ferry_status combine(ferry_ctx *ctx, int64_t n, double *x, bool most)
     FERRY_TRY(ctx->ranks->broken);
     for (int64_t at = 0; at < n; at += PIECE)
         FERRY_TRY(go_up(ctx, n - at < PIECE ? n - at : PIECE, x + at, most));
-    FERRY_TRY(ferry_i_ranks_tell(ctx, x, n * (int64_t)sizeof *x));
+    FERRY_TRY(ferry_i_ranks_broadcast(ctx, x, n * (int64_t)sizeof *x));
 done:
     return st;
 }
@@ -311,7 +311,7 @@ ferry_status ferry_i_ranks_gather(ferry_ctx *ctx, int64_t n, size_t size, void *
         part_of(ctx->ranks, rank, n, &from, &to);
         FERRY_TRY(bring(ctx, rank, from * each, to * each, items));
     }
-    FERRY_TRY(ferry_i_ranks_tell(ctx, items, n * each));
+    FERRY_TRY(ferry_i_ranks_broadcast(ctx, items, n * each));
 done:
     return st;
 }
@@ -363,14 +363,14 @@ ferry_status ferry_i_ranks_collect(ferry_ctx *ctx, int64_t n, size_t size, const
         FERRY_TRY(bring(ctx, (int)i, at, to, items));
         at = to;
     }
-    FERRY_TRY(ferry_i_ranks_tell(ctx, items, *all * each));
+    FERRY_TRY(ferry_i_ranks_broadcast(ctx, items, *all * each));
     FERRY_MOVE(*out, items);
 done:
     FERRY_FREE(count, items);
     return st;
 }
 
-/* ---- the end of a stretch ---- */
+/* ---- the end of a section ---- */
 
 /* To one rank, or with -1 to all others. */
 static void send_verdict(ferry_ctx *ctx, int to, ferry_tag tag, ferry_status st,
@@ -385,7 +385,7 @@ static void send_verdict(ferry_ctx *ctx, int to, ferry_tag tag, ferry_status st,
             (void)r->t->send(i, tag_of(r, tag), &v, sizeof v);
 }
 
-static ferry_status settle(ferry_ctx *ctx, ferry_status st)
+static ferry_status end_section(ferry_ctx *ctx, ferry_status st)
 {
     struct ferry_ranks *r = ctx->ranks;
     bool go = r->over;
@@ -417,11 +417,11 @@ ferry_status ferry_i_ranks_agree(ferry_ctx *ctx, ferry_status st)
 
     if (!ferry_i_ranks_split(ctx)) return st;
     if (st == FERRY_OK) st = ferry_i_ranks_sum(ctx, 1, &nothing);
-    if (st != FERRY_OK) st = settle(ctx, st);
+    if (st != FERRY_OK) st = end_section(ctx, st);
     r->broken = r->verdict = FERRY_OK;
     r->heard = false;
     r->left = 0;
-    r->stretch++;
+    r->section++;
     return st;
 }
 
@@ -470,7 +470,7 @@ ferry_status ferry_i_ranks_same(ferry_ctx *ctx, const char *name, const void *by
     const uint64_t mine[] = {(uint64_t)n, XXH3_64bits(bytes, (size_t)n)};
     uint64_t first[] = {mine[0], mine[1]};
 
-    FERRY_PASS(ferry_i_ranks_tell(ctx, first, sizeof first));
+    FERRY_PASS(ferry_i_ranks_broadcast(ctx, first, sizeof first));
     if (memcmp(first, mine, sizeof mine) != 0)
         return ferry_i_fail(ctx, FERRY_EDATA, "%s: it is not what rank 0 has read", name);
     return FERRY_OK;

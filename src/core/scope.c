@@ -308,7 +308,7 @@ typedef struct jobs {
     scope *s;
     void (*run)(scope *, void *, int64_t);
     void (*join)(scope *, void *, int64_t);
-    void (*exchange)(void *, int64_t, struct ferry_parcel *);
+    void (*exchange)(void *, int64_t, struct ferry_buffer *);
     void *arg;
 } jobs;
 
@@ -346,7 +346,7 @@ static ferry_status join_job(ferry_ctx *ctx, void *arg, int64_t i)
 }
 
 static ferry_status exchange_job(ferry_ctx *ctx, void *arg, int64_t i,
-                                 struct ferry_parcel *p)
+                                 struct ferry_buffer *p)
 {
     const jobs *all = arg;
 
@@ -361,7 +361,7 @@ static bool run_jobs(jobs *all, int64_t n)
                              .run = run_job,
                              .join = all->join ? join_job : NULL,
                              .arg = all,
-                             .carry = all->exchange ? exchange_job : NULL};
+                             .pack = all->exchange ? exchange_job : NULL};
     bool finish = false;
 
     scope_check(all->s, ferry_i_pool_run(all->s->ctx, &pool, &finish));
@@ -375,7 +375,7 @@ void scope_jobs(scope *s, int64_t n, void (*run_one)(scope *, void *, int64_t),
 }
 
 bool scope_jobs_shared(scope *s, int64_t n, void (*run_one)(scope *, void *, int64_t),
-                       void (*exchange)(void *, int64_t, struct ferry_parcel *), void *arg)
+                       void (*exchange)(void *, int64_t, struct ferry_buffer *), void *arg)
 {
     return run_jobs(&(jobs){.s = s, .run = run_one, .exchange = exchange, .arg = arg}, n);
 }

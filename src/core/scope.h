@@ -13,7 +13,7 @@
  *   ferry_status ferry_something(ferry_ctx *ctx, ...) { return scope_run(ctx, body, &arg); }
  *
  * A run stands at every public call, every job of a pool and every callback of foreign code, so that no jump crosses
- * frames that are not ours. A scope belongs to one thread, and nothing may fail inside an OpenMP region: room for the
+ * frames that are not ours. A scope belongs to one thread, and nothing may fail inside an OpenMP region: space for the
  * threads is made before it, a flag says afterwards that something went wrong. */
 #ifndef FERRY_SCOPE_H
 #define FERRY_SCOPE_H
@@ -54,7 +54,7 @@ void *scope_copy(scope *s, const void *from, int64_t n, size_t size);
 #define COPY(s, p, n) ((void *)scope_copy((s), (p), (n), sizeof *(p)))
 /* A text as printf makes it. */
 char *scope_text(scope *s, const char *fmt, ...) FERRY_PRINTF(2, 3);
-/* p, which scope_new() gave (NULL: a new one), with room for n items, new ones zeroed: another place, the old one is
+/* p, which scope_new() gave (NULL: a new one), with space for n items, new ones zeroed: another place, the old one is
  * gone. It lives as long as p would have. */
 void *scope_grow(scope *s, void *p, int64_t n, size_t size);
 /* p goes now: what is large, or comes and goes in a state for months. NULL is fine. */
@@ -86,7 +86,7 @@ void scope_jobs(scope *s, int64_t n, void (*run)(scope *s, void *arg, int64_t i)
 /* The same where processes share the jobs. exchange: what job i left in its slot, into a message or out of one
  * (core/ranks.h); it may not fail. True: finish was asked for, and some did not run. */
 bool scope_jobs_shared(scope *s, int64_t n, void (*run)(scope *s, void *arg, int64_t i),
-                       void (*exchange)(void *arg, int64_t i, struct ferry_parcel *p),
+                       void (*exchange)(void *arg, int64_t i, struct ferry_buffer *p),
                        void *arg);
 /* A stream of random numbers by its use, the repeat and the seed; the same on all processes. */
 ferry_rng *scope_rng(scope *s, const char *use);

@@ -6,12 +6,12 @@
  * has to. Shared pages of a file are the kernel's to write out and to read in again. So they are no data of the
  * process (RLIMIT_DATA), and a memory cgroup gets them back when it needs them.
  *
- * Half of what is left, so that the largest go first and there is always room for the small ones, which come and
+ * Half of what is left, so that the largest go first and there is always space for the small ones, which come and
  * go in loops. The other half of --memory is for what is not counted here: small arrays, other libraries,
  * threads (context.c).
  *
  * While ranks read files together (core/ranks.h), or divide what was read, every large array is such a map, since all
- * ranks have all of it and methods ask for their own rows alone. That is a wish and no limit: without room on disk the heap does.
+ * ranks have all of it and methods ask for their own rows alone. That is a wish and no limit: without space on disk the heap does.
  *
  * The blocks of a file are reserved before it is mapped: a full disk is a sentence, not a SIGBUS. A folder that
  * lies in memory itself (tmpfs) is passed over. */
@@ -109,18 +109,18 @@ static int place(const void *p)
     return i;
 }
 
-static bool note(void *p, size_t bytes)
+static bool remember(void *p, size_t bytes)
 {
     (void)pthread_mutex_lock(&lock);
-    const bool room = n_slots < MOST;
-    if (room) {
+    const bool found = n_slots < MOST;
+    if (found) {
         const int i = place(p);
         slot[i].p = p;
         slot[i].bytes = bytes;
         n_slots++;
     }
     (void)pthread_mutex_unlock(&lock);
-    return room;
+    return found;
 }
 
 /* Those behind it move up where the gap would hide them from their home. */
@@ -220,15 +220,15 @@ static int make_file(const char *folder, size_t bytes)
 /* The file lives as long as the map. */
 void *ferry_i_spill_new(size_t bytes)
 {
-    const char *told = getenv("TMPDIR");
+    const char *chosen = getenv("TMPDIR");
     const size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
-    int fd = told && told[0] ? make_file(told, whole) : -1;
+    int fd = chosen && chosen[0] ? make_file(chosen, whole) : -1;
 
     if (fd < 0) fd = make_file("/var/tmp", whole);
     if (fd < 0) return NULL;
     void *p = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     (void)close(fd);
-    if (p != MAP_FAILED && note(p, whole)) {
+    if (p != MAP_FAILED && remember(p, whole)) {
         why[0] = 0;
         return p;
     }

@@ -6,11 +6,11 @@
 
 /* Whether a new array of so many bytes is one for a file, `less` bytes of the heap being given up for it. */
 bool ferry_i_spill_due(size_t bytes, size_t less);
-/* From here on every large array is one for a file, if there is room for it; or no longer. As often off as on. */
+/* From here on every large array is one for a file, if there is space for it; or no longer. As often off as on. */
 void ferry_i_spill_all(bool all);
-/* Whether one that finds no room there may be taken from the heap. */
+/* Whether one that finds no space there may be taken from the heap. */
 bool ferry_i_spill_forgives(size_t bytes, size_t less);
-/* Zeroed pages of a file; NULL: there is no room, as ferry_i_spill_why() then says. */
+/* Zeroed pages of a file; NULL: there is no space, as ferry_i_spill_why() then says. */
 void *ferry_i_spill_new(size_t bytes);
 /* How many bytes p has there; 0: it is not one of them. */
 size_t ferry_i_spill_size(const void *p);

@@ -44,7 +44,7 @@ int ferry_i_put_utf8(char *s, uint32_t c)
     return (int)utf8proc_encode_char(good ? (int32_t)c : 0xfffd, (utf8proc_uint8_t *)s);
 }
 
-/* A byte that begins no character counts as one, U+FFFD: `to` has room for strlen(s). */
+/* A byte that begins no character counts as one, U+FFFD: `to` has space for strlen(s). */
 int64_t ferry_i_utf8_points(const char *s, uint32_t *to)
 {
     int64_t n = 0;

@@ -97,8 +97,8 @@ static ferry_status send_file(ferry_ctx *ctx, const ferry_run_cell *c, const cha
     FERRY_TRY(to_dict(ctx, c, &d));
     FERRY_TRY(ferry_i_dict_print(ctx, d, name, &bytes, &n));
     ctx->kept->writing = true;
-    ferry_i_parcel_text(ctx->kept, &file);
-    ferry_i_parcel_array(ctx->kept, (void **)&bytes, &n, 1);
+    ferry_i_buffer_text(ctx->kept, &file);
+    ferry_i_buffer_array(ctx->kept, (void **)&bytes, &n, 1);
     FERRY_HAVE(ctx, !ctx->kept->failed);
 done:
     FERRY_FREE(file, bytes);
@@ -213,11 +213,11 @@ static ferry_status load_for_all(ferry_ctx *ctx, const ferry_results *rs, const 
         FERRY_TRY(to_dict(ctx, c, &d));
         FERRY_TRY(ferry_i_dict_print(ctx, d, path, &bytes, &n));
     }
-    FERRY_TRY(ferry_i_ranks_tell(ctx, &n, sizeof n));
+    FERRY_TRY(ferry_i_ranks_broadcast(ctx, &n, sizeof n));
     *found = n > 0;
     if (n == 0) goto done;
     if (!leads) FERRY_NEW(ctx, bytes, n);
-    FERRY_TRY(ferry_i_ranks_tell(ctx, bytes, n));
+    FERRY_TRY(ferry_i_ranks_broadcast(ctx, bytes, n));
     if (leads) goto done;
     FERRY_TRY(ferry_i_dict_parse(ctx, path, (const uint8_t *)bytes, n, &d));
     FERRY_TRY(from_dict(ctx, rs, d, c));
@@ -231,9 +231,9 @@ done:
 
 /* ---- to other ranks ---- */
 
-ferry_status ferry_i_answer_carry(ferry_ctx *ctx, const ferry_results *rs,
-                                  const ferry_task *task, ferry_prediction **answer,
-                                  ferry_parcel *p)
+ferry_status ferry_i_answer_pack(ferry_ctx *ctx, const ferry_results *rs,
+                                 const ferry_task *task, ferry_prediction **answer,
+                                 ferry_buffer *p)
 {
     ferry_status st = FERRY_OK;
     ferry_dict *d = NULL;
@@ -245,7 +245,7 @@ ferry_status ferry_i_answer_carry(ferry_ctx *ctx, const ferry_results *rs,
         FERRY_TRY(put_answer(ctx, *answer, d));
         FERRY_TRY(ferry_i_dict_print(ctx, d, "an answer", &bytes, &n));
     }
-    ferry_i_parcel_array(p, (void **)&bytes, &n, 1);
+    ferry_i_buffer_array(p, (void **)&bytes, &n, 1);
     if (p->writing || !bytes) goto done;
     FERRY_TRY(ferry_i_dict_parse(ctx, "an answer", (const uint8_t *)bytes, n, &d));
     FERRY_TRY(new_answer(ctx, rs, task, d, answer));
@@ -255,13 +255,13 @@ done:
     return st;
 }
 
-ferry_status ferry_i_diagnostics_carry(ferry_ctx *ctx, json_t **json, ferry_parcel *p)
+ferry_status ferry_i_diagnostics_pack(ferry_ctx *ctx, json_t **json, ferry_buffer *p)
 {
     ferry_status st = FERRY_OK;
     char *text = NULL;
 
     if (p->writing && *json) FERRY_TRY(ferry_i_json_dump(ctx, *json, JSON_COMPACT, &text));
-    ferry_i_parcel_text(p, &text);
+    ferry_i_buffer_text(p, &text);
     if (!p->writing && text)
         FERRY_TRY(ferry_i_json_parse(ctx, text, (int64_t)strlen(text), 0, NULL, json));
 done:

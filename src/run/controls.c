@@ -25,8 +25,8 @@
 #include <string.h>
 
 #include "core/pool.h"
-#include "run/run.h"
 #include "methods/method.h"
+#include "run/run.h"
 
 enum { NONE, QUICK, FULL };
 enum { FIRST = 2, DRAWS = 19, FULL_DRAWS = 39, OTHERS = 5 };
@@ -299,7 +299,7 @@ done:
 }
 
 /* What the trials of a world left, to other ranks or from one. */
-static ferry_status carry_world(ferry_ctx *ctx, void *arg, int64_t i, ferry_parcel *p)
+static ferry_status pack_draw(ferry_ctx *ctx, void *arg, int64_t i, ferry_buffer *p)
 {
     const worlds *d = arg;
     const world *w = &d->world[i];
@@ -310,11 +310,11 @@ static ferry_status carry_world(ferry_ctx *ctx, void *arg, int64_t i, ferry_parc
         if (!t) continue;
         const int64_t slot = t->pub.source ? w->repeat : w->draw;
         int64_t count = d->rs->count[w->repeat];
-        FERRY_CARRY(p, t->metric[slot]);
-        FERRY_CARRY(p, t->state[slot]);
-        ferry_i_parcel_text(p, &t->why[slot]);
+        FERRY_PACK(p, t->metric[slot]);
+        FERRY_PACK(p, t->state[slot]);
+        ferry_i_buffer_text(p, &t->why[slot]);
         if (t->rows)
-            ferry_i_parcel_array(p, (void **)&t->rows[w->repeat], &count, sizeof **t->rows);
+            ferry_i_buffer_array(p, (void **)&t->rows[w->repeat], &count, sizeof **t->rows);
     }
     return FERRY_OK;
 }
@@ -357,7 +357,7 @@ static ferry_status run_round(ferry_ctx *ctx, const ferry_task *task, ferry_resu
     ctx->step = 0;
     ctx->steps = d.n;
     st = ferry_i_pool_run(
-        ctx, &(ferry_jobs){.n = d.n, .run = run_world, .arg = &d, .carry = carry_world},
+        ctx, &(ferry_jobs){.n = d.n, .run = run_world, .arg = &d, .pack = pack_draw},
         finish);
     add_up(rs); /* also of a round that was stopped */
 done:

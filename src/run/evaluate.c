@@ -460,7 +460,7 @@ done:
 }
 
 /* What a cell leaves, to other ranks or from one; with a repeat's first cell goes what it scores. */
-static ferry_status carry_cell(ferry_ctx *ctx, void *arg, int64_t i, ferry_parcel *p)
+static ferry_status pack_cell(ferry_ctx *ctx, void *arg, int64_t i, ferry_buffer *p)
 {
     ferry_status st = FERRY_OK;
     run *u = arg;
@@ -473,22 +473,22 @@ static ferry_status carry_cell(ferry_ctx *ctx, void *arg, int64_t i, ferry_parce
 
     if (m == 0) {
         if (p->writing) mask = rs->scored[place];
-        ferry_i_parcel_known(p, (void **)&mask, ferry_i_score_entries(rs), 1);
-        FERRY_CARRY(p, count);
+        ferry_i_buffer_known(p, (void **)&mask, ferry_i_score_entries(rs), 1);
+        FERRY_PACK(p, count);
         if (!p->writing && mask) set_scored(u, place, &mask, count);
         if (p->writing) mask = NULL;
     }
-    FERRY_CARRY(p, c->done);
-    ferry_i_parcel_text(p, &c->reason);
-    FERRY_CARRY(p, e->seconds[place]);
+    FERRY_PACK(p, c->done);
+    ferry_i_buffer_text(p, &c->reason);
+    FERRY_PACK(p, e->seconds[place]);
     for (int64_t k = 0; k < rs->n_metrics; k++)
-        FERRY_CARRY(p, e->metric[k * rs->run.planned + place]);
-    ferry_i_parcel_array(p, (void **)&e->rows[place], &count, sizeof **e->rows);
+        FERRY_PACK(p, e->metric[k * rs->run.planned + place]);
+    ferry_i_buffer_array(p, (void **)&e->rows[place], &count, sizeof **e->rows);
     if (e->curve)
-        ferry_i_parcel_bytes(p, e->curve + place * FERRY_CURVE,
+        ferry_i_buffer_bytes(p, e->curve + place * FERRY_CURVE,
                              FERRY_CURVE * (int64_t)sizeof *e->curve);
-    FERRY_TRY(ferry_i_diagnostics_carry(ctx, &c->diagnostics, p));
-    FERRY_TRY(ferry_i_answer_carry(ctx, rs, u->task, &c->p, p));
+    FERRY_TRY(ferry_i_diagnostics_pack(ctx, &c->diagnostics, p));
+    FERRY_TRY(ferry_i_answer_pack(ctx, rs, u->task, &c->p, p));
 done:
     ferry_i_free(mask);
     return st;
@@ -504,7 +504,7 @@ static ferry_status run_all(ferry_ctx *ctx, run *u, ferry_task **first)
     FERRY_NEW(ctx, u->cells, n);
     FERRY_NEW(ctx, u->broke, u->runnable);
     FERRY_NEW(ctx, u->method, u->runnable);
-    u->dealt = ferry_i_ranks_dealing(ctx);
+    u->dealt = ferry_i_ranks_dispatching(ctx);
     FERRY_MOVE(u->repeats[0].split, *first);
     for (int64_t r = 0; r < rs->run.planned; r++)
         u->repeats[r].left = u->dealt ? INT64_MAX : u->runnable;
@@ -517,7 +517,7 @@ static ferry_status run_all(ferry_ctx *ctx, run *u, ferry_task **first)
     FERRY_TRY(ferry_i_pool_run(
         ctx,
         &(ferry_jobs){
-            .n = n, .run = run_cell, .join = join_cell, .arg = u, .carry = carry_cell},
+            .n = n, .run = run_cell, .join = join_cell, .arg = u, .pack = pack_cell},
         &u->finish));
 done:
     return st;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/ranks.h"
-#include "run/run.h"
 #include "ferry/model.h"
 #include "ferry/ranks.h"
+#include "run/run.h"
 #include "select/select.h"
 
 int ferry_ranks_launched(void)
@@ -35,14 +35,14 @@ ferry_status ferry_ranks_join(ferry_ctx *ctx, int *rank)
 /* Say that the task is there, or why not. */
 static ferry_status answer(ferry_ctx *ctx, ferry_status made)
 {
-    ferry_parcel p = {.writing = true};
+    ferry_buffer p = {.writing = true};
     char *sentence = made == FERRY_OK ? (char[]){""} : ctx->message;
 
-    FERRY_CARRY(&p, ctx->ranks->pool);
-    FERRY_CARRY(&p, made);
-    ferry_i_parcel_text(&p, &sentence);
+    FERRY_PACK(&p, ctx->ranks->pool);
+    FERRY_PACK(&p, made);
+    ferry_i_buffer_text(&p, &sentence);
     const ferry_status st = ferry_i_ranks_send(ctx, 0, RANK_READY, &p);
-    ferry_i_parcel_free(&p);
+    ferry_i_buffer_free(&p);
     return st;
 }
 
@@ -98,7 +98,7 @@ done:
 }
 
 /* read: the task that all ranks have read together, which stays for the calls that follow. */
-static ferry_status serve_call(ferry_ctx *outer, ferry_parcel *p, ferry_task **read)
+static ferry_status serve_call(ferry_ctx *outer, ferry_buffer *p, ferry_task **read)
 {
     ferry_status st = FERRY_OK;
     ferry_ctx own = ferry_i_child(outer), *ctx = &own;
@@ -106,7 +106,7 @@ static ferry_status serve_call(ferry_ctx *outer, ferry_parcel *p, ferry_task **r
     bool go = false;
 
     ctx->ranks->over = false;
-    FERRY_CARRY(p, ctx->ranks->pool);
+    FERRY_PACK(p, ctx->ranks->pool);
     FERRY_TRY(answer(ctx, ferry_i_task_called(ctx, p, read, &c)));
     FERRY_TRY(wait_for_all(ctx, &go));
     if (go && !c.task) {
@@ -128,8 +128,8 @@ ferry_status ferry_ranks_serve(ferry_ctx *ctx)
     FERRY_ARGS(ctx, ctx);
 
     ferry_status st = FERRY_OK;
-    const ferry_parcel bye = {0};
-    ferry_parcel p = {0};
+    const ferry_buffer bye = {0};
+    ferry_buffer p = {0};
     ferry_task *read = NULL;
     ferry_tag tag = 0;
     bool there = false;
@@ -145,7 +145,7 @@ ferry_status ferry_ranks_serve(ferry_ctx *ctx)
             continue;
         }
         if (tag == RANK_CALL) st = serve_call(ctx, &p, &read);
-        ferry_i_parcel_free(&p);
+        ferry_i_buffer_free(&p);
         FERRY_TRY(st);
     }
     FERRY_TRY(ferry_i_ranks_send(ctx, 0, RANK_BYE, &bye));

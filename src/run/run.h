@@ -386,11 +386,11 @@ ferry_status ferry_i_cell_run(ferry_ctx *ctx, const ferry_results *rs, const cha
                               ferry_run_cell *c);
 void ferry_i_cell_clear(ferry_run_cell *c);
 /* A prediction for the task's target (or NULL), and diagnostics (or NULL), to another rank or from one. */
-ferry_status ferry_i_answer_carry(ferry_ctx *ctx, const ferry_results *rs,
-                                  const ferry_task *task, ferry_prediction **answer,
-                                  ferry_parcel *p);
-ferry_status ferry_i_diagnostics_carry(ferry_ctx *ctx, struct json_t **json,
-                                       ferry_parcel *p);
+ferry_status ferry_i_answer_pack(ferry_ctx *ctx, const ferry_results *rs,
+                                 const ferry_task *task, ferry_prediction **answer,
+                                 ferry_buffer *p);
+ferry_status ferry_i_diagnostics_pack(ferry_ctx *ctx, struct json_t **json,
+                                      ferry_buffer *p);
 
 /* ---- streams ---- */
 

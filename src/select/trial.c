@@ -232,16 +232,16 @@ static void try_way(scope *s, void *arg, int64_t job)
 }
 
 /* All that a way's fits gave, to other processes or from one. */
-static void exchange_way(void *arg, int64_t job, ferry_parcel *p)
+static void exchange_way(void *arg, int64_t job, ferry_buffer *p)
 {
     const trials *t = arg;
     way *w = &t->way[t->from + job];
 
-    FERRY_CARRY(p, w->got);
+    FERRY_PACK(p, w->got);
     if (!w->got.reached) return;
-    ferry_i_parcel_bytes(p, w->y,
+    ferry_i_buffer_bytes(p, w->y,
                          (4 + 4 * t->o.splits) * w->got.rows * (int64_t)sizeof *w->y);
-    ferry_i_parcel_bytes(p, w->label, t->instances * (int64_t)sizeof *w->label);
+    ferry_i_buffer_bytes(p, w->label, t->instances * (int64_t)sizeof *w->label);
 }
 
 /* ---- all ways ---- */

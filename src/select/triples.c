@@ -235,20 +235,20 @@ static void run_pair(scope *s, void *arg, int64_t pair)
 }
 
 /* The neighbours between two domains; the triples of a pair: to other processes or from one. */
-static void exchange_near(void *arg, int64_t pair, ferry_parcel *p)
+static void exchange_near(void *arg, int64_t pair, ferry_buffer *p)
 {
     const bench *b = arg;
     const int64_t n = rows_of(b, pair / b->set->n).n * (b->k + 1);
 
-    ferry_i_parcel_bytes(p, b->near[pair].index, n * (int64_t)sizeof *b->near->index);
-    ferry_i_parcel_bytes(p, b->near[pair].dist, n * (int64_t)sizeof *b->near->dist);
+    ferry_i_buffer_bytes(p, b->near[pair].index, n * (int64_t)sizeof *b->near->index);
+    ferry_i_buffer_bytes(p, b->near[pair].dist, n * (int64_t)sizeof *b->near->dist);
 }
 
-static void exchange_pair(void *arg, int64_t pair, ferry_parcel *p)
+static void exchange_pair(void *arg, int64_t pair, ferry_buffer *p)
 {
     const bench *b = arg;
 
-    ferry_i_parcel_bytes(p, b->triple + pair * b->set->n,
+    ferry_i_buffer_bytes(p, b->triple + pair * b->set->n,
                          b->set->n * (int64_t)sizeof *b->triple);
 }
 

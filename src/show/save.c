@@ -312,7 +312,7 @@ ferry_status ferry_results_save(ferry_ctx *ctx, const ferry_results *rs, const c
     char *old = part ? ferry_i_path_join(part, "old") : NULL;
 
     FERRY_HAVE(ctx, fresh && old);
-    FERRY_TRY(ferry_i_folder_settle(ctx, place, old, ours));
+    FERRY_TRY(ferry_i_folder_finish(ctx, place, old, ours));
     ferry_i_remove_tree(fresh);
     FERRY_TRY(ferry_i_mkdirs(ctx, fresh));
     FERRY_TRY(fill(ctx, rs, fresh, dir));

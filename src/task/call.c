@@ -31,20 +31,20 @@ static uint64_t hash_of(const ferry_task *task)
 }
 
 /* Settings, or NULL; reading makes new ones. */
-static ferry_status carry_opts(ferry_ctx *ctx, ferry_parcel *p, ferry_opts **opts)
+static ferry_status pack_opts(ferry_ctx *ctx, ferry_buffer *p, ferry_opts **opts)
 {
     ferry_status st = FERRY_OK;
     int64_t n = p->writing && *opts ? ferry_i_opts_count(*opts) : p->writing ? -1 : 0;
     char *key = NULL, *value = NULL;
 
-    FERRY_CARRY(p, n);
+    FERRY_PACK(p, n);
     if (!p->writing && n >= 0) FERRY_TRY(ferry_opts_new(ctx, opts));
     for (int64_t i = 0; i < n; i++) {
         const ferry_setting *s = p->writing ? ferry_opts_at(*opts, i) : NULL;
         char *k = s ? (char *)(uintptr_t)s->key : NULL,
              *v = s ? (char *)(uintptr_t)s->value : NULL;
-        ferry_i_parcel_text(p, &k);
-        ferry_i_parcel_text(p, &v);
+        ferry_i_buffer_text(p, &k);
+        ferry_i_buffer_text(p, &v);
         if (p->writing) continue;
         FERRY_MOVE(key, k);
         FERRY_MOVE(value, v);
@@ -59,7 +59,7 @@ done:
 }
 
 /* The methods. A task that named none may have got them since (rerun). */
-static ferry_status carry_methods(ferry_ctx *ctx, ferry_parcel *p, ferry_task *task)
+static ferry_status pack_methods(ferry_ctx *ctx, ferry_buffer *p, ferry_task *task)
 {
     ferry_status st = FERRY_OK;
     int64_t n = task->n_methods;
@@ -67,15 +67,15 @@ static ferry_status carry_methods(ferry_ctx *ctx, ferry_parcel *p, ferry_task *t
     char *method = NULL, *as = NULL;
     ferry_opts *opts = NULL;
 
-    FERRY_CARRY(p, n);
+    FERRY_PACK(p, n);
     for (int64_t i = 0; i < n && !p->failed; i++) {
         ferry_task_method *m = p->writing ? &task->methods[i] : NULL;
         char *one = m ? (char *)(uintptr_t)m->method : NULL,
              *name = m ? (char *)(uintptr_t)m->as : NULL;
         ferry_opts *own = m ? (ferry_opts *)(uintptr_t)m->opts : NULL;
-        ferry_i_parcel_text(p, &one);
-        ferry_i_parcel_text(p, &name);
-        st = carry_opts(ctx, p, &own);
+        ferry_i_buffer_text(p, &one);
+        ferry_i_buffer_text(p, &name);
+        st = pack_opts(ctx, p, &own);
         if (!p->writing) method = one, as = name, opts = own;
         FERRY_TRY(st);
         if (add) FERRY_TRY(ferry_task_add_method(ctx, task, method, as, opts));
@@ -91,7 +91,7 @@ done:
 }
 
 static ferry_status pack(ferry_ctx *ctx, const char *verb, const ferry_task *task,
-                         const ferry_opts *opts, ferry_parcel *p)
+                         const ferry_opts *opts, ferry_buffer *p)
 {
     ferry_status st = FERRY_OK;
     const char *const text[] = {verb, ctx->part, ferry_i_ctx_engine(ctx), task->file,
@@ -102,13 +102,13 @@ static ferry_status pack(ferry_ctx *ctx, const char *verb, const ferry_task *tas
 
     for (size_t i = 0; i < FERRY_COUNT(text); i++) {
         char *s = (char *)(uintptr_t)text[i];
-        ferry_i_parcel_text(p, &s);
+        ferry_i_buffer_text(p, &s);
     }
-    FERRY_CARRY(p, ctx->seed);
-    FERRY_CARRY(p, hash);
-    FERRY_TRY(carry_opts(ctx, p, &own));
-    FERRY_TRY(carry_opts(ctx, p, &t->sets));
-    FERRY_TRY(carry_methods(ctx, p, t));
+    FERRY_PACK(p, ctx->seed);
+    FERRY_PACK(p, hash);
+    FERRY_TRY(pack_opts(ctx, p, &own));
+    FERRY_TRY(pack_opts(ctx, p, &t->sets));
+    FERRY_TRY(pack_methods(ctx, p, t));
 done:
     return st;
 }
@@ -126,7 +126,7 @@ void ferry_i_task_whole(const ferry_ctx *ctx, bool begins)
 
 ferry_status ferry_i_task_read(ferry_ctx *ctx, const ferry_task *origin)
 {
-    ferry_parcel p = {.writing = true};
+    ferry_buffer p = {.writing = true};
 
     if (!leads(ctx, origin) || ctx->ranks->calls > 0 || !spreads(ctx)) return FERRY_OK;
     ferry_status st = pack(ctx, "read", origin, NULL, &p);
@@ -136,7 +136,7 @@ ferry_status ferry_i_task_read(ferry_ctx *ctx, const ferry_task *origin)
         ferry_i_ranks_read(ctx);
     else
         ferry_i_ranks_end(ctx);
-    ferry_i_parcel_free(&p);
+    ferry_i_buffer_free(&p);
     return st;
 }
 
@@ -151,7 +151,7 @@ ferry_status ferry_i_task_read_end(ferry_ctx *ctx, ferry_status st)
 ferry_status ferry_i_task_call(ferry_ctx *ctx, const char *verb, const ferry_task *task,
                                const ferry_opts *opts)
 {
-    ferry_parcel p = {.writing = true};
+    ferry_buffer p = {.writing = true};
 
     if (ctx->ranks && ctx->ranks->rank == 0 && ctx->ranks->size > 1 && !task->file)
         ferry_i_log(ctx, FERRY_WARN,
@@ -170,7 +170,7 @@ ferry_status ferry_i_task_call(ferry_ctx *ctx, const char *verb, const ferry_tas
         st = ferry_i_ranks_begin(ctx, &p);
         if (st == FERRY_OK && spread) ferry_i_ranks_spread(ctx);
     }
-    ferry_i_parcel_free(&p);
+    ferry_i_buffer_free(&p);
     return st;
 }
 
@@ -222,24 +222,24 @@ static bool is_this(const ferry_task *task, const ferry_called *c)
            same_opts(task->sets, c->sets);
 }
 
-ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_task **read,
+ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_buffer *p, ferry_task **read,
                                  ferry_called *c)
 {
     ferry_status st = FERRY_OK;
     char *engine = NULL;
     uint64_t hash = 0;
 
-    ferry_i_parcel_text(p, &c->verb);
-    ferry_i_parcel_text(p, &c->part);
-    ferry_i_parcel_text(p, &engine);
-    ferry_i_parcel_text(p, &c->file);
-    ferry_i_parcel_text(p, &c->text);
-    FERRY_CARRY(p, ctx->seed);
-    FERRY_CARRY(p, hash);
+    ferry_i_buffer_text(p, &c->verb);
+    ferry_i_buffer_text(p, &c->part);
+    ferry_i_buffer_text(p, &engine);
+    ferry_i_buffer_text(p, &c->file);
+    ferry_i_buffer_text(p, &c->text);
+    FERRY_PACK(p, ctx->seed);
+    FERRY_PACK(p, hash);
     FERRY_HAVE(ctx, c->verb && engine && c->file && c->text);
     FERRY_TRY(ferry_i_ctx_set_engine(ctx, engine));
-    FERRY_TRY(carry_opts(ctx, p, &c->opts));
-    FERRY_TRY(carry_opts(ctx, p, &c->sets));
+    FERRY_TRY(pack_opts(ctx, p, &c->opts));
+    FERRY_TRY(pack_opts(ctx, p, &c->sets));
     if (strcmp(c->verb, "read") == 0) goto done; /* when all are ready */
     c->kept = is_this(*read, c);
     if (c->kept)
@@ -247,7 +247,7 @@ ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_task **r
     else
         FERRY_TRY(make(ctx, c));
     const int64_t named = c->task->n_methods;
-    FERRY_TRY(carry_methods(ctx, p, c->task));
+    FERRY_TRY(pack_methods(ctx, p, c->task));
     FERRY_HAVE(ctx, !p->failed);
     c->kept = c->kept && c->task->n_methods == named;
     FERRY_NEED(ctx, hash_of(c->task) == hash, FERRY_EDATA,

@@ -210,7 +210,7 @@ typedef struct ferry_called {
 } ferry_called;
 /* read: the task that was read together before, or NULL; taken if it is the one. Without a task: it is to be read now, by
  * read_along() when all are ready, which leaves it NULL if that failed. */
-ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_parcel *p, ferry_task **read,
+ferry_status ferry_i_task_called(ferry_ctx *ctx, ferry_buffer *p, ferry_task **read,
                                  ferry_called *out);
 void ferry_i_task_read_along(ferry_ctx *ctx, ferry_called *c);
 void ferry_i_called_free(ferry_called *c);

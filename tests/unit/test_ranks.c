@@ -125,13 +125,13 @@ static ferry_status run_job(ferry_ctx *ctx, void *arg, int64_t i)
     return FERRY_OK;
 }
 
-static ferry_status carry_job(ferry_ctx *ctx, void *arg, int64_t i, ferry_parcel *p)
+static ferry_status carry_job(ferry_ctx *ctx, void *arg, int64_t i, ferry_buffer *p)
 {
     desk *d = arg;
 
     (void)ctx;
-    FERRY_CARRY(p, d->value[i]);
-    ferry_i_parcel_text(p, &d->text[i]);
+    FERRY_PACK(p, d->value[i]);
+    ferry_i_buffer_text(p, &d->text[i]);
     return FERRY_OK;
 }
 
@@ -181,7 +181,7 @@ static void *run_rank(void *arg)
     const ferry_jobs jobs = {.n = how.n[d->rank] ? how.n[d->rank] : JOBS,
                              .run = run_job,
                              .join = join_job,
-                             .carry = carry_job,
+                             .pack = carry_job,
                              .arg = d};
     d->st = ferry_i_pool_run(ctx, &jobs, &d->finish);
     (void)snprintf(d->message, sizeof d->message, "%s", ferry_message(ctx));
@@ -284,26 +284,26 @@ static void test_other_work(void **state)
     free_all(all);
 }
 
-/* ---- parcels ---- */
+/* ---- buffers ---- */
 
-static void test_parcel(void **state)
+static void test_buffer(void **state)
 {
-    ferry_parcel p = {.writing = true};
+    ferry_buffer p = {.writing = true};
     double x[] = {1, NAN, -0.0}, *xs = x, *back = NULL;
     char *text = (char[]){"words"}, *none = NULL, *words = NULL, *nothing = text;
     int64_t n = 3, m = 0, seven = 7, eight = 8;
 
     (void)state;
-    FERRY_CARRY(&p, seven);
-    ferry_i_parcel_array(&p, (void **)&xs, &n, sizeof *xs);
-    ferry_i_parcel_text(&p, &text);
-    ferry_i_parcel_text(&p, &none);
+    FERRY_PACK(&p, seven);
+    ferry_i_buffer_array(&p, (void **)&xs, &n, sizeof *xs);
+    ferry_i_buffer_text(&p, &text);
+    ferry_i_buffer_text(&p, &none);
     assert_false(p.failed);
     p.writing = false;
-    FERRY_CARRY(&p, eight);
-    ferry_i_parcel_array(&p, (void **)&back, &m, sizeof *back);
-    ferry_i_parcel_text(&p, &words);
-    ferry_i_parcel_text(&p, &nothing);
+    FERRY_PACK(&p, eight);
+    ferry_i_buffer_array(&p, (void **)&back, &m, sizeof *back);
+    ferry_i_buffer_text(&p, &words);
+    ferry_i_buffer_text(&p, &nothing);
     assert_int_equal(eight, 7);
     assert_int_equal(m, 3);
     assert_memory_equal(back, x, sizeof x);
@@ -311,17 +311,17 @@ static void test_parcel(void **state)
     assert_null(nothing);
     assert_false(p.failed);
     assert_int_equal(p.pos, p.n);
-    FERRY_CARRY(&p, eight); /* past the end */
+    FERRY_PACK(&p, eight); /* past the end */
     assert_true(p.failed);
     FERRY_FREE(back, words);
     /* lengths that are not there */
     p.pos = 0;
     p.failed = false;
     back = NULL;
-    ferry_i_parcel_known(&p, (void **)&back, 3, sizeof *back);
+    ferry_i_buffer_known(&p, (void **)&back, 3, sizeof *back);
     assert_true(p.failed);
     assert_null(back);
-    ferry_i_parcel_free(&p);
+    ferry_i_buffer_free(&p);
 }
 
 /* ---- by itself ---- */
@@ -340,7 +340,7 @@ int main(void)
         cmocka_unit_test(test_failure),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_other_work),
-        cmocka_unit_test(test_parcel),
+        cmocka_unit_test(test_buffer),
         cmocka_unit_test_setup_teardown(test_alone, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests_name("ranks", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* A pool over ranks: rank 0 deals jobs to whoever is free, and gives the outcome to all.
+/* A pool over ranks: rank 0 dispatches jobs to whoever is free, and gives the outcome to all.
  *
  *   rank r                      rank 0
  *   WANT pool, n        ->
@@ -13,13 +13,14 @@
 
 #include "core/pool_run.h"
 
-enum { CANCEL_NOTE = -1 }; /* as the number of a job: this rank was asked to stop */
+enum { CANCELLED = -1 }; /* as the number of a job: this rank was asked to stop */
 
 /* ---- what workers ask ---- */
 
-int64_t ferry_i_deal_take(pool *p)
+int64_t ferry_i_dispatch_take(pool *p)
 {
-    if (!p->dealt || p->ctx->ranks->rank == 0) return p->next < p->end ? p->next++ : -1;
+    if (!p->dispatched || p->ctx->ranks->rank == 0)
+        return p->next < p->end ? p->next++ : -1;
     p->idle++;
     while (p->n_queue == 0 && !p->closed)
         pthread_cond_wait(&p->given, &p->mutex);
@@ -27,34 +28,34 @@ int64_t ferry_i_deal_take(pool *p)
     return p->closed ? -1 : p->queue[--p->n_queue];
 }
 
-void ferry_i_deal_done(pool *p, int64_t job, ferry_status st, const char *message)
+void ferry_i_dispatch_done(pool *p, int64_t job, ferry_status st, const char *message)
 {
     slot *s = &p->slot[job];
 
     s->st = st;
     s->done = true;
-    if (!p->dealt || p->ctx->ranks->rank == 0) return;
+    if (!p->dispatched || p->ctx->ranks->rank == 0) return;
     s->where = p->ctx->ranks->rank;
     s->message = ferry_i_strdup(message);
     p->finished[p->n_finished++] = job;
 }
 
-void ferry_i_deal_pack(pool *p, int64_t job)
+void ferry_i_dispatch_pack(pool *p, int64_t job)
 {
     slot *s = &p->slot[job];
 
-    if (!p->dealt || s->st != FERRY_OK || s->body.at) return;
+    if (!p->dispatched || s->st != FERRY_OK || s->body.at) return;
     s->body.writing = true;
-    s->st = p->jobs->carry(p->ctx, p->jobs->arg, job, &s->body);
+    s->st = p->jobs->pack(p->ctx, p->jobs->arg, job, &s->body);
     if (s->st == FERRY_OK && s->body.failed) s->st = ferry_i_nomem(p->ctx);
     s->body.writing = false;
     s->body.pos = 0;
 }
 
 /* What a job left, into its place here. */
-static ferry_status unpack(pool *p, int64_t job, ferry_parcel *body)
+static ferry_status unpack(pool *p, int64_t job, ferry_buffer *body)
 {
-    ferry_status st = p->jobs->carry(p->ctx, p->jobs->arg, job, body);
+    ferry_status st = p->jobs->pack(p->ctx, p->jobs->arg, job, body);
 
     if (st == FERRY_OK && (body->failed || body->pos != body->n))
         st = ferry_i_fail(p->ctx, FERRY_EDATA, "what another rank sent cannot be read");
@@ -62,27 +63,27 @@ static ferry_status unpack(pool *p, int64_t job, ferry_parcel *body)
     return st;
 }
 
-/* The bytes of a parcel in another. */
-static void carry_parcel(ferry_parcel *p, ferry_parcel *inner)
+/* The bytes of a buffer in another. */
+static void pack_buffer(ferry_buffer *p, ferry_buffer *inner)
 {
     void *at = inner->at;
 
-    ferry_i_parcel_array(p, &at, &inner->n, 1);
+    ferry_i_buffer_array(p, &at, &inner->n, 1);
     if (!p->writing) inner->at = at;
 }
 
 /* ---- rank 0 ---- */
 
 /* Files of cells that another rank finished: {name, bytes} after each other. */
-static void keep_files(pool *p, ferry_parcel *kept)
+static void keep_files(pool *p, ferry_buffer *kept)
 {
     while (kept->pos < kept->n && !kept->failed) {
         ferry_ctx quiet = ferry_i_child(p->ctx);
-        ferry_parcel file = {0};
+        ferry_buffer file = {0};
         char *name = NULL;
         ferry_out *o = NULL;
-        ferry_i_parcel_text(kept, &name);
-        carry_parcel(kept, &file);
+        ferry_i_buffer_text(kept, &name);
+        pack_buffer(kept, &file);
         char *path = name && p->ctx->part ? ferry_i_path_join(p->ctx->part, name) : NULL;
         ferry_status st = FERRY_OK;
         if (path && (st = ferry_i_out_open(&quiet, path, &o)) == FERRY_OK) {
@@ -94,17 +95,17 @@ static void keep_files(pool *p, ferry_parcel *kept)
                               "%s: cannot keep what is done: --resume will do it again",
                               p->ctx->part);
         FERRY_FREE(name, path);
-        ferry_i_parcel_free(&file);
+        ferry_i_buffer_free(&file);
     }
 }
 
-static ferry_status give_job(pool *p, int to, ferry_parcel *in)
+static ferry_status give_job(pool *p, int to, ferry_buffer *in)
 {
-    ferry_parcel out = {.writing = true};
+    ferry_buffer out = {.writing = true};
     int64_t n = 0, job = -1;
     int threads = p->model.threads;
 
-    FERRY_CARRY(in, n);
+    FERRY_PACK(in, n);
     if (n != p->jobs->n)
         return ferry_i_fail(
             p->ctx, FERRY_EDATA,
@@ -119,24 +120,24 @@ static ferry_status give_job(pool *p, int to, ferry_parcel *in)
     }
     (void)pthread_mutex_unlock(&p->mutex);
     if (job < 0) return FERRY_OK; /* it waits for the end */
-    FERRY_CARRY(&out, p->number);
-    FERRY_CARRY(&out, job);
-    FERRY_CARRY(&out, threads);
+    FERRY_PACK(&out, p->number);
+    FERRY_PACK(&out, job);
+    FERRY_PACK(&out, threads);
     const ferry_status st = ferry_i_ranks_send(p->ctx, to, RANK_JOB, &out);
-    ferry_i_parcel_free(&out);
+    ferry_i_buffer_free(&out);
     return st;
 }
 
 /* A job comes back. */
-static ferry_status take_back(pool *p, int from, ferry_parcel *in)
+static ferry_status take_back(pool *p, int from, ferry_buffer *in)
 {
     ferry_status st = FERRY_OK, theirs = FERRY_OK;
-    ferry_parcel kept = {0};
+    ferry_buffer kept = {0};
     char *message = NULL;
-    int64_t job = CANCEL_NOTE;
+    int64_t job = CANCELLED;
 
-    FERRY_CARRY(in, job);
-    if (job == CANCEL_NOTE) {
+    FERRY_PACK(in, job);
+    if (job == CANCELLED) {
         (void)pthread_mutex_lock(&p->mutex);
         ferry_i_pool_answer(p, FERRY_CANCEL);
         (void)pthread_mutex_unlock(&p->mutex);
@@ -145,11 +146,11 @@ static ferry_status take_back(pool *p, int from, ferry_parcel *in)
     FERRY_NEED(p->ctx, job >= 0 && job < p->jobs->n && p->slot[job].where == from,
                FERRY_EDATA, "rank %d sent what it was not asked for", from);
     slot *s = &p->slot[job];
-    FERRY_CARRY(in, theirs);
-    ferry_i_parcel_text(in, &message);
-    ferry_i_parcel_lines(in, &s->lines);
-    carry_parcel(in, &kept);
-    carry_parcel(in, &s->body);
+    FERRY_PACK(in, theirs);
+    ferry_i_buffer_text(in, &message);
+    ferry_i_buffer_lines(in, &s->lines);
+    pack_buffer(in, &kept);
+    pack_buffer(in, &s->body);
     FERRY_HAVE(p->ctx, !in->failed);
     keep_files(p, &kept);
     if (theirs == FERRY_OK) FERRY_TRY(unpack(p, job, &s->body));
@@ -172,40 +173,40 @@ done:
         st = theirs != FERRY_OK ? FERRY_OK : st;
     }
     ferry_i_free(message);
-    ferry_i_parcel_free(&kept);
+    ferry_i_buffer_free(&kept);
     return st;
 }
 
 /* Tell the others that all is to end, or from where on nothing is needed. */
-static ferry_status tell(pool *p)
+static ferry_status report(pool *p)
 {
-    ferry_parcel out = {.writing = true};
+    ferry_buffer out = {.writing = true};
 
-    if (p->told == p->answer && p->told_failed == p->failed) return FERRY_OK;
-    p->told = p->answer;
-    p->told_failed = p->failed;
-    FERRY_CARRY(&out, p->number);
-    FERRY_CARRY(&out, p->told);
-    FERRY_CARRY(&out, p->told_failed);
+    if (p->reported == p->answer && p->sent_failed == p->failed) return FERRY_OK;
+    p->reported = p->answer;
+    p->sent_failed = p->failed;
+    FERRY_PACK(&out, p->number);
+    FERRY_PACK(&out, p->reported);
+    FERRY_PACK(&out, p->sent_failed);
     const ferry_status st = ferry_i_ranks_send(p->ctx, -1, RANK_STOP, &out);
-    ferry_i_parcel_free(&out);
+    ferry_i_buffer_free(&out);
     return st;
 }
 
 /* One message of this pool; others are dropped. *there: there was one. */
 static ferry_status serve_one(pool *p, bool *there)
 {
-    ferry_parcel in = {0};
+    ferry_buffer in = {0};
     ferry_tag tag = 0;
     int64_t number = -1;
     int from = 0;
     ferry_status st = ferry_i_ranks_poll(p->ctx, there, &from, &tag, &in);
 
     if (st != FERRY_OK || !*there) return st;
-    FERRY_CARRY(&in, number);
+    FERRY_PACK(&in, number);
     if (number == p->number && tag == RANK_WANT) st = give_job(p, from, &in);
     if (number == p->number && tag == RANK_DONE) st = take_back(p, from, &in);
-    ferry_i_parcel_free(&in);
+    ferry_i_buffer_free(&in);
     return st;
 }
 
@@ -224,12 +225,12 @@ static void ask_now_and_then(pool *p)
     ferry_i_pool_answer(p, answer);
 }
 
-void ferry_i_deal_serve(pool *p)
+void ferry_i_dispatch_serve(pool *p)
 {
     bool there = false;
 
     ask_now_and_then(p);
-    ferry_status st = tell(p);
+    ferry_status st = report(p);
     (void)pthread_mutex_unlock(&p->mutex);
     if (st == FERRY_OK) st = serve_one(p, &there);
     if (!there) ferry_i_ranks_rest();
@@ -239,24 +240,24 @@ void ferry_i_deal_serve(pool *p)
     ferry_i_pool_answer(p, FERRY_CANCEL);
 }
 
-ferry_status ferry_i_deal_end(pool *p)
+ferry_status ferry_i_dispatch_end(pool *p)
 {
-    ferry_parcel out = {.writing = true};
+    ferry_buffer out = {.writing = true};
     char *message = p->message;
     const bool whole = p->answer != FERRY_CANCEL;
 
-    FERRY_CARRY(&out, p->number);
-    FERRY_CARRY(&out, p->answer);
-    FERRY_CARRY(&out, p->next);
-    FERRY_CARRY(&out, p->failed);
-    FERRY_CARRY(&out, p->st);
-    ferry_i_parcel_text(&out, &message);
+    FERRY_PACK(&out, p->number);
+    FERRY_PACK(&out, p->answer);
+    FERRY_PACK(&out, p->next);
+    FERRY_PACK(&out, p->failed);
+    FERRY_PACK(&out, p->st);
+    ferry_i_buffer_text(&out, &message);
     for (int64_t i = 0; whole && i < p->next; i++) {
-        FERRY_CARRY(&out, p->slot[i].where);
-        if (i < p->failed) carry_parcel(&out, &p->slot[i].body);
+        FERRY_PACK(&out, p->slot[i].where);
+        if (i < p->failed) pack_buffer(&out, &p->slot[i].body);
     }
     const ferry_status st = ferry_i_ranks_send(p->ctx, -1, RANK_END, &out);
-    ferry_i_parcel_free(&out);
+    ferry_i_buffer_free(&out);
     return st;
 }
 
@@ -264,43 +265,43 @@ ferry_status ferry_i_deal_end(pool *p)
 
 static ferry_status send_done(pool *p, int64_t job)
 {
-    ferry_parcel out = {.writing = true};
+    ferry_buffer out = {.writing = true};
 
-    FERRY_CARRY(&out, p->number);
-    FERRY_CARRY(&out, job);
-    if (job != CANCEL_NOTE) {
+    FERRY_PACK(&out, p->number);
+    FERRY_PACK(&out, job);
+    if (job != CANCELLED) {
         slot *s = &p->slot[job];
-        ferry_i_deal_pack(p, job);
-        FERRY_CARRY(&out, s->st);
-        ferry_i_parcel_text(&out, &s->message);
-        ferry_i_parcel_lines(&out, &s->lines);
-        carry_parcel(&out, &s->kept);
-        carry_parcel(&out, &s->body);
-        ferry_i_parcel_free(&s->kept);
-        ferry_i_parcel_free(&s->body);
+        ferry_i_dispatch_pack(p, job);
+        FERRY_PACK(&out, s->st);
+        ferry_i_buffer_text(&out, &s->message);
+        ferry_i_buffer_lines(&out, &s->lines);
+        pack_buffer(&out, &s->kept);
+        pack_buffer(&out, &s->body);
+        ferry_i_buffer_free(&s->kept);
+        ferry_i_buffer_free(&s->body);
     }
     const ferry_status st = ferry_i_ranks_send(p->ctx, 0, RANK_DONE, &out);
-    ferry_i_parcel_free(&out);
+    ferry_i_buffer_free(&out);
     return st;
 }
 
 static ferry_status send_want(pool *p)
 {
-    ferry_parcel out = {.writing = true};
+    ferry_buffer out = {.writing = true};
     int64_t n = p->jobs->n;
 
-    FERRY_CARRY(&out, p->number);
-    FERRY_CARRY(&out, n);
+    FERRY_PACK(&out, p->number);
+    FERRY_PACK(&out, n);
     const ferry_status st = ferry_i_ranks_send(p->ctx, 0, RANK_WANT, &out);
-    ferry_i_parcel_free(&out);
+    ferry_i_buffer_free(&out);
     return st;
 }
 
 /* A message from rank 0; the pool's outcome becomes *end. */
-static ferry_status follow_one(pool *p, bool *there, ferry_parcel *end)
+static ferry_status follow_one(pool *p, bool *there, ferry_buffer *end)
 {
     ferry_status st = FERRY_OK;
-    ferry_parcel in = {0};
+    ferry_buffer in = {0};
     ferry_tag tag = 0;
     int64_t number = -1, job = 0, failed = 0;
     int from = 0, threads = 0;
@@ -312,38 +313,38 @@ static ferry_status follow_one(pool *p, bool *there, ferry_parcel *end)
         p->ctx->ranks->over = true;
         FERRY_TRY(ferry_i_fail(p->ctx, FERRY_ECANCELLED, "rank 0 has ended the call"));
     }
-    FERRY_CARRY(&in, number);
+    FERRY_PACK(&in, number);
     if (number != p->number) goto done;
     if (tag == RANK_END) {
         *end = in;
-        in = (ferry_parcel){0};
+        in = (ferry_buffer){0};
         goto done;
     }
     (void)pthread_mutex_lock(&p->mutex);
     if (tag == RANK_JOB) {
-        FERRY_CARRY(&in, job);
-        FERRY_CARRY(&in, threads);
+        FERRY_PACK(&in, job);
+        FERRY_PACK(&in, threads);
         p->model.threads = threads;
         p->asking--;
         if (job >= 0 && job < p->jobs->n) p->queue[p->n_queue++] = job;
         pthread_cond_signal(&p->given);
     } else if (tag == RANK_STOP) {
-        FERRY_CARRY(&in, answer);
-        FERRY_CARRY(&in, failed);
+        FERRY_PACK(&in, answer);
+        FERRY_PACK(&in, failed);
         ferry_i_pool_answer(p, answer);
         if (failed < p->failed) p->failed = failed;
     }
     (void)pthread_mutex_unlock(&p->mutex);
 done:
-    ferry_i_parcel_free(&in);
+    ferry_i_buffer_free(&in);
     return st;
 }
 
 /* Until the outcome is there: questions of workers to the callback, jobs in and out. */
-static ferry_status attend(pool *p, ferry_parcel *end)
+static ferry_status attend(pool *p, ferry_buffer *end)
 {
     ferry_status st = FERRY_OK;
-    bool noted = false;
+    bool sent = false;
 
     while (st == FERRY_OK && !end->at) {
         bool there = false;
@@ -353,12 +354,13 @@ static ferry_status attend(pool *p, ferry_parcel *end)
         ask_now_and_then(p);
         const int64_t job = p->n_sent < p->n_finished ? p->finished[p->n_sent++] : -1;
         const int more = p->idle - (int)p->n_queue - p->asking;
-        const bool note = p->answer == FERRY_CANCEL && p->told != FERRY_CANCEL && !noted;
+        const bool cancel =
+            p->answer == FERRY_CANCEL && p->reported != FERRY_CANCEL && !sent;
         if (more > 0) p->asking += more;
         (void)pthread_mutex_unlock(&p->mutex);
-        noted = noted || note;
+        sent = sent || cancel;
         if (job >= 0) st = send_done(p, job);
-        if (note && st == FERRY_OK) st = send_done(p, CANCEL_NOTE);
+        if (cancel && st == FERRY_OK) st = send_done(p, CANCELLED);
         for (int i = 0; i < more && st == FERRY_OK; i++)
             st = send_want(p);
         if (st == FERRY_OK) st = follow_one(p, &there, end);
@@ -381,26 +383,26 @@ static ferry_status attend(pool *p, ferry_parcel *end)
 }
 
 /* The outcome, as rank 0 has it. */
-static ferry_status take_end(pool *p, ferry_parcel *end)
+static ferry_status take_end(pool *p, ferry_buffer *end)
 {
     ferry_status st = FERRY_OK;
     char *message = NULL;
 
-    FERRY_CARRY(end, p->answer);
-    FERRY_CARRY(end, p->next);
-    FERRY_CARRY(end, p->failed);
-    FERRY_CARRY(end, p->st);
-    ferry_i_parcel_text(end, &message);
+    FERRY_PACK(end, p->answer);
+    FERRY_PACK(end, p->next);
+    FERRY_PACK(end, p->failed);
+    FERRY_PACK(end, p->st);
+    ferry_i_buffer_text(end, &message);
     FERRY_HAVE(p->ctx, message && !end->failed);
     memcpy(p->message, message, strlen(message) + 1); /* as long as ours at most */
     for (int64_t i = 0; p->answer != FERRY_CANCEL && i < p->next && i < p->jobs->n; i++) {
-        ferry_parcel body = {0};
+        ferry_buffer body = {0};
         int where = 0;
-        FERRY_CARRY(end, where);
+        FERRY_PACK(end, where);
         if (i >= p->failed) continue;
-        carry_parcel(end, &body);
+        pack_buffer(end, &body);
         if (where != p->ctx->ranks->rank) st = unpack(p, i, &body);
-        ferry_i_parcel_free(&body);
+        ferry_i_buffer_free(&body);
         FERRY_TRY(st);
         if (p->jobs->join) FERRY_TRY(p->jobs->join(p->ctx, p->jobs->arg, i));
     }
@@ -410,21 +412,21 @@ done:
     return st;
 }
 
-ferry_status ferry_i_deal_follow(pool *p)
+ferry_status ferry_i_dispatch_follow(pool *p)
 {
-    ferry_parcel end = {0};
+    ferry_buffer end = {0};
     ferry_status st = attend(p, &end);
 
     if (st == FERRY_OK) st = take_end(p, &end);
-    ferry_i_parcel_free(&end);
+    ferry_i_buffer_free(&end);
     return st;
 }
 
-void ferry_i_deal_clear(pool *p)
+void ferry_i_dispatch_clear(pool *p)
 {
     for (int64_t i = 0; p->slot && i < p->jobs->n; i++) {
-        ferry_i_parcel_free(&p->slot[i].body);
-        ferry_i_parcel_free(&p->slot[i].kept);
+        ferry_i_buffer_free(&p->slot[i].body);
+        ferry_i_buffer_free(&p->slot[i].kept);
         ferry_i_free(p->slot[i].message);
     }
     FERRY_FREE(p->queue, p->finished);
