@@ -94,8 +94,8 @@ static bool same_number(double a, double b)
     return strcmp(x, y) == 0 || (isnan(a) && isnan(b));
 }
 
-/* Whether a method has the same numbers in every repeat, and the same verdict. Results of the first
- * schema (a) had another one; a sentence that tells how long draws would take may differ in that. */
+/* Whether a method has the same numbers in every repeat, and the same verdict. Results of older
+ * schemas (a) had another one; a sentence that tells how long draws would take may differ in that. */
 static bool same_result(const ferry_result *a, const ferry_result *b, bool first)
 {
     for (int64_t m = 0;; m++) {
@@ -123,8 +123,9 @@ static int compare(const cli *c, const ferry_results *now)
     int differ = 0;
 
     if (st != FERRY_OK) return cli_failed(c, st);
-    const bool first =
-        isnan(ferry_results_info(then)->least); /* schema 2 always tells it */
+    const ferry_run_info *info = ferry_results_info(then);
+    const bool first = /* schema 3 always tells both */
+        isnan(info->least) || isnan(info->reference_mean);
     for (int64_t i = 0; ferry_results_at(then, i); i++) {
         const ferry_result *one = ferry_results_at(then, i);
         const ferry_result *again = ferry_results_find(now, one->name);
@@ -152,7 +153,8 @@ static void say_next(const cli *c, const ferry_results *rs, const char *dir)
     else if (run->repeats < run->planned)
         printf("Next: the same command with --resume runs the other %lld repeats.\n",
                (long long)(run->planned - run->repeats));
-    else if (best && best->verdict == FERRY_HELPS && strcmp(c->command->name, "run") == 0)
+    else if (best && (best->verdict == FERRY_HELPS || best->verdict == FERRY_BEST) &&
+             strcmp(c->command->name, "run") == 0)
         printf(
             "Next: ferry fit %s -m %s -o model.ferry makes a model to use; ferry explain %s "
             "%s says why.\n",

@@ -87,14 +87,15 @@ from ferryml import Source
 model = ferryml.CDSPP().fit(X, y, sources=[Source(Xs, ys)])          # NaN in y: a label that is not known
 print(ferryml.compare(X, y, sources=[Source(Xs, ys)], labelled=20))  # did transfer help?"""
 VERDICTS = {
-    "helps": "better than the best method without transfer, and it is the source's doing",
-    "any source": "better, but made-up sources do as well",
-    "not shown": "better, but that it is the source is not shown",
-    "unused": "no control changes a prediction: the source plays no part",
-    "weaker": "worse than the best method without transfer, whatever the source",
+    "best": "helps, and is better than the best way without transfer, chosen in hindsight",
+    "helps": "better than what the labels would choose without the source, and it is the source's doing",
+    "good learner": "better, but made-up sources do as well",
+    "source open": "better; whether by the source is not shown",
+    "ignores source": "no control changes a prediction: the source plays no part",
+    "weak learner": "worse, not shown to be the source's doing",
     "harms": "worse, and it is the source's doing",
-    "equal": "no difference that would matter",
-    "undecided": "nothing is shown either way; `ferry explain` tells how much data would settle it",
+    "same": "no difference that would matter",
+    "open": "nothing is shown either way; `ferry explain` tells how much data would settle it",
 }
 
 

@@ -18,22 +18,23 @@ extern "C" {
 /** Results of an evaluation: made by ferry_evaluate() or ferry_results_load(). Opaque. */
 typedef struct ferry_results ferry_results;
 
-/** Did transfer help? Better or worse than no transfer is asked for new data of this kind
+/** Did transfer help? Better or worse than what the visible labels choose without a source is asked for new data of this kind
  * (docs/evaluation.md), and then whether it is the source. Later versions may tell more cases apart:
  * what you do not know is no proof that it helps. */
 typedef enum ferry_verdict {
-    FERRY_UNJUDGED = 0,   /**< a baseline or control, or nothing to score by */
-    FERRY_HELPS = 1,      /**< better than no transfer, and it is the source's doing */
-    FERRY_UNDECIDED = 2,  /**< nothing is shown either way */
-    FERRY_HARMS = 3,      /**< worse than no transfer, and it is the source's doing */
-    FERRY_ANY_SOURCE = 4, /**< better, and made-up sources do as well */
-    FERRY_NOT_SHOWN = 5,  /**< better, but that it is the source is not shown */
-    FERRY_UNUSED = 6,     /**< no control changes a prediction: the source plays no part */
-    FERRY_WEAKER = 7,     /**< worse, whatever the source */
-    FERRY_EQUAL = 8       /**< no difference that would matter (evaluate.least) */
+    FERRY_UNJUDGED = 0,       /**< a baseline or control, or nothing to score by */
+    FERRY_HELPS = 1,          /**< better, and it is the source's doing */
+    FERRY_OPEN = 2,           /**< nothing is shown either way */
+    FERRY_HARMS = 3,          /**< worse, and it is the source's doing */
+    FERRY_GOOD_LEARNER = 4,   /**< better, and made-up sources do as well */
+    FERRY_SOURCE_OPEN = 5,    /**< better, but that it is the source is not shown */
+    FERRY_IGNORES_SOURCE = 6, /**< no made-up source changes a prediction */
+    FERRY_WEAK_LEARNER = 7,   /**< worse, whatever the source */
+    FERRY_SAME = 8,           /**< no difference that would matter (evaluate.least) */
+    FERRY_BEST = 9 /**< helps, and is better than the best without transfer in hindsight */
 } ferry_verdict;
 
-/** "helps", "any source", "not shown", "unused", "weaker", "harms", "equal", "undecided"; "not
+/** "best", "helps", "good learner", "source open", "ignores source", "weak learner", "harms", "same", "open"; "not
  * judged". Never NULL. */
 FERRY_API const char *ferry_verdict_name(ferry_verdict verdict);
 
@@ -62,6 +63,24 @@ typedef struct ferry_truth {
     const uint8_t *known;     /**< n: with sets, 1 where they are known */
 } ferry_truth;
 
+/** The primary comparison: the transfer method that visible labels choose (in each cell those of other repeats), or the one
+ * that the task names, against the best without transfer in hindsight. One question, of which nothing is paid for others. */
+typedef struct ferry_primary {
+    size_t size;
+    const char *name; /**< the method that it is about most often */
+    double share;     /**< ... in so much of the cells; 1: in all */
+    int named;        /**< 1: the task names it (evaluate.primary) */
+    double gain;      /**< larger is better, whatever the metric */
+    double low, high; /**< 95 % interval */
+    double most;      /**< no difference larger than this, either way, at .05 */
+    double p;         /**< one-sided */
+    double level;     /**< it is decided below this */
+    int decided;
+    int64_t repeats;
+    int64_t needed_repeats; /**< not decided: would show it in 8 of 10 cases, or */
+    int64_t needed_rows; /**< ... so many rows with a label; both 0: no sensible number */
+} ferry_primary;
+
 /** The evaluation as a whole. */
 typedef struct ferry_run_info {
     size_t size;
@@ -78,7 +97,7 @@ typedef struct ferry_run_info {
     int threads;
     const char *controls;  /**< "none", "quick" or "full" */
     int64_t best;          /**< place of the best result by the first metric, or -1 */
-    int64_t best_baseline; /**< place of the best without transfer, or -1 */
+    int64_t best_baseline; /**< place of the best without transfer in hindsight, or -1 */
     const char *sentence;  /**< the outcome in plain words */
     double arriving;       /**< goal stream: share of the labels that came */
     int64_t delay;         /**< goal stream: ... so many rows later */
@@ -88,6 +107,11 @@ typedef struct ferry_run_info {
     int64_t
         folds; /**< methods may see all labels, and are scored by repeated cross-validation in so many folds; 0: on labels
                       that are hidden from them */
+    const char *
+        reference; /**< what methods are compared with: "target only" is what visible labels choose without a source; or the
+                              name of the best baseline; NULL: nothing */
+    double reference_mean;        /**< its first metric */
+    const ferry_primary *primary; /**< or NULL */
 } ferry_run_info;
 
 /** One method of an evaluation. */
@@ -108,8 +132,8 @@ typedef struct ferry_result {
     double std;            /**< over repeats, n - 1; 0 for one */
     const double *seconds; /**< repeats: of each fit */
 
-    /* against the best baseline, paired by repeat. Larger is better, whatever the metric. */
-    const char *baseline; /**< its name; NULL: not compared (it is the best baseline) */
+    /* against the reference (ferry_run_info), paired by repeat. Larger is better, whatever the metric. */
+    const char *baseline; /**< its name; NULL: not compared (it is the reference) */
     int64_t pairs;        /**< repeats compared; 0: not compared */
     double gain;          /**< mean */
     double low;           /**< 95 % interval of it, for new data of this kind */
@@ -118,9 +142,8 @@ typedef struct ferry_result {
 
     /* the verdict: of transfer methods only */
     ferry_verdict verdict;
-    double p; /**< one-sided, better or worse than no transfer as the gain is */
-    double
-        p_holm; /**< corrected for the number of methods; worse: for that of baselines too */
+    double p;      /**< one-sided, better or worse than the reference as the gain is */
+    double p_holm; /**< corrected for the number of methods */
     const char *sentence; /**< "NAME: helps: ..."; NULL when not judged */
 
     /* goal stream: the mistake rate so far, as rows come; else 0 and NULL */
@@ -139,13 +162,24 @@ typedef struct ferry_result {
     int64_t worlds;         /**< draws of controls that change its predictions */
     int64_t as_good;        /**< of these, as good as the real source */
     int64_t as_bad;         /**< ... as bad */
-    int64_t needed_repeats; /**< undecided: repeats that would settle it, or */
+    int64_t needed_repeats; /**< open: repeats that would settle it in 8 of 10 cases, or */
     int64_t
         needed_rows; /**< target rows with a label that would; both 0: no sensible number */
-    int64_t needed_draws;  /**< not shown, weaker: draws of controls that were not made */
+    int64_t
+        needed_draws; /**< source open, weak learner: draws of controls that were not made */
     double needed_seconds; /**< ... and about how long they take */
     int unasked; /**< 1: the task names no methods, and this one does not fit it */
     ferry_uses uses;
+    double
+        most; /**< no difference larger than this, either way, at .05 (two one-sided tests) */
+    double over_best; /**< gain over the best without transfer in hindsight */
+    double over_best_low, over_best_high;
+    double
+        p_best; /**< that it is not better than that, corrected for the number of methods */
+    double
+        source_worth; /**< with the real source less the mean with made-up ones, on the same repeats; NaN: not tried */
+    double source_worth_low,
+        source_worth_high; /**< where 95 % of new made-up ones leave it */
 } ferry_result;
 
 /** One metric of a method. */
@@ -214,11 +248,14 @@ typedef struct ferry_recommendation {
     double worth; /**< W against T; positive is better, whatever the metric */
     double worth_low, worth_high;
     ferry_worth verdict;
-    double share;           /**< of the evidence that ways with a source have */
-    int64_t needed_repeats; /**< open: repeats that would decide; 0: not known */
+    double share; /**< of the evidence that ways with a source have */
+    int64_t
+        needed_repeats; /**< open: repeats that would decide in 8 of 10 cases; 0: not known */
     int64_t repeats;
     const double *runs;         /**< repeats: metric of W; NULL when nothing is hidden */
     const double *runs_without; /**< ... of T */
+    int64_t
+        needed_labels; /**< open: so many more labels of the target would decide in 8 of 10 cases; 0: not known */
 } ferry_recommendation;
 
 /** The evaluation as a whole. Never NULL. */

@@ -58,13 +58,14 @@ FERRY_OPT_FILE = 5
 # ferry_verdict
 FERRY_UNJUDGED = 0
 FERRY_HELPS = 1
-FERRY_UNDECIDED = 2
+FERRY_OPEN = 2
 FERRY_HARMS = 3
-FERRY_ANY_SOURCE = 4
-FERRY_NOT_SHOWN = 5
-FERRY_UNUSED = 6
-FERRY_WEAKER = 7
-FERRY_EQUAL = 8
+FERRY_GOOD_LEARNER = 4
+FERRY_SOURCE_OPEN = 5
+FERRY_IGNORES_SOURCE = 6
+FERRY_WEAK_LEARNER = 7
+FERRY_SAME = 8
+FERRY_BEST = 9
 
 # ferry_uses
 FERRY_USES_TARGET_ONLY = 0
@@ -165,6 +166,10 @@ class ferry_setting(Structure):
 
 
 class ferry_truth(Structure):
+    pass
+
+
+class ferry_primary(Structure):
     pass
 
 
@@ -472,6 +477,23 @@ ferry_truth._fields_ = [
     ("known", c_void_p),
 ]
 
+ferry_primary._fields_ = [
+    ("size", c_size_t),
+    ("name", c_char_p),
+    ("share", c_double),
+    ("named", c_int),
+    ("gain", c_double),
+    ("low", c_double),
+    ("high", c_double),
+    ("most", c_double),
+    ("p", c_double),
+    ("level", c_double),
+    ("decided", c_int),
+    ("repeats", c_int64),
+    ("needed_repeats", c_int64),
+    ("needed_rows", c_int64),
+]
+
 ferry_run_info._fields_ = [
     ("size", c_size_t),
     ("version", c_char_p),
@@ -495,6 +517,9 @@ ferry_run_info._fields_ = [
     ("truth", POINTER(ferry_truth)),
     ("bridge", c_char_p),
     ("folds", c_int64),
+    ("reference", c_char_p),
+    ("reference_mean", c_double),
+    ("primary", POINTER(ferry_primary)),
 ]
 
 ferry_result._fields_ = [
@@ -540,6 +565,14 @@ ferry_result._fields_ = [
     ("needed_seconds", c_double),
     ("unasked", c_int),
     ("uses", c_int),
+    ("most", c_double),
+    ("over_best", c_double),
+    ("over_best_low", c_double),
+    ("over_best_high", c_double),
+    ("p_best", c_double),
+    ("source_worth", c_double),
+    ("source_worth_low", c_double),
+    ("source_worth_high", c_double),
 ]
 
 ferry_metric_runs._fields_ = [
@@ -600,6 +633,7 @@ ferry_recommendation._fields_ = [
     ("repeats", c_int64),
     ("runs", c_void_p),
     ("runs_without", c_void_p),
+    ("needed_labels", c_int64),
 ]
 
 ferry_way._fields_ = [

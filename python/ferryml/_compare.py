@@ -21,7 +21,7 @@ from ._data import GOALS, Classes, Domain, as_domains, hidden, labels_of, plain,
 from ._lib import FerryError, Handle, context, in_python, lib, listed, new_text, numbers, text, there
 from ._types import Controls, Goal, Labelled, Labels, Path, Setting, Sources, Target
 
-VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(9)}
+VERDICTS = {v: text(lib.ferry_verdict_name(v)) for v in range(10)}
 KINDS = {_abi.FERRY_KIND_BASELINE: "baseline", _abi.FERRY_KIND_TRANSFER: "transfer", _abi.FERRY_KIND_CONTROL: "control"}
 
 
@@ -361,7 +361,8 @@ class Comparison:
     Attributes
     ----------
     table : pandas.DataFrame
-        One row per method, best first: metrics, gain over the best baseline with its interval, verdict, seconds.
+        One row per method, best first: metrics, gain over what the labels choose without a source with its
+        interval (positive is better, whatever the metric), verdict, seconds.
     verdict : str
         The outcome in plain words.
     verdicts : dict
@@ -416,7 +417,7 @@ class Comparison:
             if c.kind == _abi.FERRY_KIND_TRANSFER:
                 self.verdicts[name] = {"verdict": VERDICTS.get(c.verdict, "?"), "sentence": in_python(text(c.sentence)), "gain": c.gain,
                                        "low": c.low, "high": c.high, "p": c.p, "p_holm": c.p_holm, "p_source": c.p_high,
-                                       "baseline": text(c.baseline)}
+                                       "baseline": text(c.baseline), "at_most": c.most}
             rows.append(row)
         rows.sort(key=lambda row: row["rank"] or len(rows) + 1)
         self.rows = rows

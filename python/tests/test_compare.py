@@ -216,7 +216,7 @@ class Compare(unittest.TestCase):
         got = ferryml.compare(x, y, sources=sources, methods=["logreg", Pooled(), near, ("alone", alone)], labelled={"per_class": 3}, repeats=4,
                               metrics=["accuracy", "auc"], n_jobs=2)
         self.assertEqual(got.skipped, {})
-        self.assertEqual({k: v["verdict"] for k, v in got.verdicts.items()}, {"Pooled": "helps", "near": "helps", "alone": "unused"})
+        self.assertEqual({k: v["verdict"] for k, v in got.verdicts.items()}, {"Pooled": "best", "near": "best", "alone": "ignores source"})
         self.assertEqual(set(shown), {6})
         self.assertGreater(len(shown), 4 + 19)
         np.testing.assert_array_equal(got.runs["alone"], ferryml.compare(

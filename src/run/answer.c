@@ -371,8 +371,9 @@ static void conclude_hidden(scope *s, work *w)
     } else if (d->n > 0 && d->se == 0)
         a->worth_low = a->worth_high = a->worth;
     a->verdict = judge_worth(a->worth, a->worth_low, a->worth_high, matters_of(rs, a));
-    if (a->verdict == FERRY_WORTH_OPEN && d->n > 0)
-        ferry_i_crossed_needed(d, 1 - LEVEL, &a->needed_repeats, &rows);
+    if (a->verdict != FERRY_WORTH_OPEN || d->n == 0) return;
+    ferry_i_crossed_needed(d, (1 - LEVEL) / 2, &a->needed_repeats, &rows);
+    if (rows > d->n) a->needed_labels = rows - d->n;
 }
 
 static double *copy_runs(scope *s, int64_t n, const double *x)
@@ -501,6 +502,19 @@ static ferry_status remark_names(scope *s, const choice *c, ferry_recommendation
     return a->remark ? FERRY_OK : ferry_i_nomem(scope_ctx(s));
 }
 
+/* How many more would show a worth of this size in 8 of 10 cases: intervals shrink as the root of their number. 0: more than
+ * 100 times as many. */
+static int64_t labels_to_tell(const ferry_recommendation *a, int64_t n)
+{
+    const double z = ferry_i_student_t(1 - a->level, INFINITY);
+    const double power = 1 + ferry_i_student_t(2 * .2, INFINITY) / z;
+    const double half = (a->worth_high - a->worth_low) / 2;
+    const double all = (double)n * pow(power * half / a->worth, 2);
+
+    if (!(all <= 100 * (double)n)) return 0;
+    return all > (double)n ? (int64_t)ceil(all) - n : 1;
+}
+
 void answer_promise(scope *s, const choice *c, ferry_recommendation *a)
 {
     const held_out *e = &c->v.e;
@@ -530,6 +544,7 @@ void answer_promise(scope *s, const choice *c, ferry_recommendation *a)
                      ? FERRY_WORTH_UNKNOWN
                      : judge_worth(a->worth, a->worth_low, a->worth_high,
                                    e->classes ? MATTERS : MATTERS * a->value_without);
+    if (a->verdict == FERRY_WORTH_OPEN) a->needed_labels = labels_to_tell(a, e->n);
     if (e->classes) scope_check(s, remark_names(s, c, a));
     scope_release(s, mark);
 }

@@ -225,10 +225,44 @@ static void add_open(ferry_text *t, const ferry_results *rs, const ferry_recomme
                           d.unit);
     if (a->needed_repeats > a->repeats)
         ferry_i_text_addf(t,
-                          "; about %lld repeats would decide: --set evaluate.repeats=%lld",
+                          "; 8 in 10 chances to know with about %lld repeats: --set "
+                          "evaluate.repeats=%lld",
                           (long long)a->needed_repeats, (long long)a->needed_repeats);
+    else if (a->needed_labels > 0)
+        ferry_i_text_addf(t, "; 8 in 10 chances to know with about %lld more label%s",
+                          (long long)a->needed_labels, a->needed_labels == 1 ? "" : "s");
+    else if (isfinite(a->worth_low))
+        ferry_i_text_add(t, "; no sensible number of repeats or labels would tell");
     else
         ferry_i_text_add(t, "; more labels of the target would decide");
+}
+
+/* What hidden labels say of a method that the visible ones did not find: the choice is by these alone. */
+static void add_overruled(ferry_text *t, const ferry_results *rs,
+                          const ferry_recommendation *a)
+{
+    const ferry_result *best = NULL;
+
+    for (int64_t i = 0; i < rs->n; i++) {
+        const ferry_result *r = &rs->result[i].pub;
+        if ((r->verdict == FERRY_HELPS || r->verdict == FERRY_BEST) &&
+            (!best || r->gain > best->gain))
+            best = r;
+    }
+    if (!best || uses_source(a)) return;
+    const double half = 50 * (best->high - best->low);
+    const difference d = {.scale = is_share(rs, a) ? 100 : 1,
+                          .places =
+                              is_share(rs, a) && isfinite(half) ? places_of(half) : 3};
+    ferry_i_text_addf(
+        t, ". On %s %s is better by %s%s",
+        rs->hands.folds ? "labels held out of each fold" : "the hidden labels", best->name,
+        points(&d, false, best->gain).s, d.scale > 1 ? " points" : "");
+    if (isfinite(best->low))
+        ferry_i_text_addf(t, " (%s to %s)", points(&d, false, best->low).s,
+                          points(&d, false, best->high).s);
+    ferry_i_text_addf(t, ", which %lld visible label%s alone could not tell",
+                      (long long)a->labels, a->labels == 1 ? "" : "s");
 }
 
 static void add_source(ferry_text *t, const ferry_task *task, const ferry_results *rs,
@@ -248,6 +282,7 @@ static void add_source(ferry_text *t, const ferry_task *task, const ferry_result
         add_open(t, rs, a);
     else
         ferry_i_text_add(t, "unknown: there is nothing to tell its worth by");
+    if (a->without > 0 && a->verdict != FERRY_WORTH_IT) add_overruled(t, rs, a);
 }
 
 /* ---- head and next ---- */

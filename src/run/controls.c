@@ -10,6 +10,8 @@
  *    standardised over their K + 1 worlds (crossed.c), so that looking at many methods costs no false
  *    claim. A method whose draws would take longer than a minute and than 2.4 times its repeats stays
  *    out: told by its time alone, before any of its draws is seen.
+ *    The primary method, if it is a better one, is not held against the others' draws. What the source is worth to a method
+ *    is its score less the mean of its draws, on the same split.
  * 4. Methods that pass high get the other controls up to 5 draws in all, and must beat each of them.
  *
  * `full`: K = 39, nobody stays out, no early end, 5 draws of each other control, and every source left
@@ -451,12 +453,22 @@ static bool goes_on(const ferry_results *rs)
 }
 
 /* Step 3's p-values, over the methods whose draws are all there. */
+/* What the source is worth to a method: itself against its draws, on the same splits. */
+static void measure_worth(ferry_entry *r, double own, int64_t draws, const double *drawn)
+{
+    double half = NAN;
+
+    r->pub.source_worth = ferry_i_worth(own, draws, drawn, &half);
+    r->pub.source_worth_low = r->pub.source_worth - half;
+    r->pub.source_worth_high = r->pub.source_worth + half;
+}
+
 static ferry_status test_family(ferry_ctx *ctx, ferry_results *rs)
 {
     ferry_status st = FERRY_OK;
     const int64_t k = most_draws(rs);
     const double sign = ferry_i_results_sign(rs);
-    double *own = NULL, *drawn = NULL, *p = NULL;
+    double *own = NULL, *drawn = NULL, *p = NULL, *alone = NULL;
     ferry_entry **member = NULL;
     int64_t n = 0;
 
@@ -468,18 +480,28 @@ static ferry_status test_family(ferry_ctx *ctx, ferry_results *rs)
     FERRY_NEW(ctx, own, n);
     FERRY_NEW(ctx, p, n);
     FERRY_NEW(ctx, drawn, n * k);
+    FERRY_NEW(ctx, alone, k);
     for (int64_t m = 0; m < n; m++) {
         own[m] = sign * own_score(rs, member[m]);
         for (int64_t d = 0; d < k; d++)
-            drawn[d * n + m] = sign * member[m]->trial[member[m]->primary].metric[d];
+            drawn[d * n + m] = alone[d] =
+                sign * member[m]->trial[member[m]->primary].metric[d];
+        measure_worth(member[m], own[m], k, alone);
     }
     for (int side = -1; side <= 1; side += 2) {
         FERRY_TRY(ferry_i_max_t(ctx, n, k, own, drawn, side, p));
         for (int64_t m = 0; m < n; m++)
             *(side > 0 ? &member[m]->pub.p_high : &member[m]->pub.p_low) = p[m];
+        for (int64_t m = 0; m < n && side > 0; m++) { /* it is a question of its own */
+            if (!member[m]->primary_one || !member[m]->better) continue;
+            for (int64_t d = 0; d < k; d++)
+                alone[d] = drawn[d * n + m];
+            FERRY_TRY(
+                ferry_i_max_t(ctx, 1, k, &own[m], alone, side, &member[m]->pub.p_high));
+        }
     }
 done:
-    FERRY_FREE(own, p, drawn);
+    FERRY_FREE(own, p, drawn, alone);
     ferry_i_free(member);
     return st;
 }

@@ -324,6 +324,11 @@ ferry_status ferry_i_crossed(ferry_ctx *ctx, const ferry_crossing *in, ferry_cro
     label_part(in, row, mean, effect, a, out);
     FERRY_TRY(row_variance(ctx, in, effect, out, &rows, &df));
     conclude(rows, df, out);
+    if (in->effect) memcpy(in->effect, effect, (size_t)in->n * sizeof *effect);
+    for (int64_t r = 0; in->mean && r < in->repeats; r++)
+        in->mean[r] = NAN;
+    for (int64_t k = 0; in->mean && k < out->repeats; k++)
+        in->mean[(row[k] - in->diff) / in->n] = mean[k];
 done:
     ferry_i_free((void *)row);
     FERRY_FREE(mean, effect, a);
@@ -367,6 +372,67 @@ void ferry_i_crossed_needed(const ferry_crossed *c, double level, int64_t *repea
             *rows = n;
             return;
         }
+}
+
+/* ---- who is primary ---- */
+
+ferry_status ferry_i_primary_cells(ferry_ctx *ctx, int64_t repeats, int64_t n,
+                                   int64_t methods, const double *cv, const uint8_t *seen,
+                                   int32_t *cell)
+{
+    ferry_status st = FERRY_OK;
+    double *sum = NULL;
+    int64_t *lacks = NULL;
+
+    FERRY_NEW(ctx, sum, methods);
+    FERRY_NEW(ctx, lacks, methods);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t left = 0;
+        for (int64_t m = 0; m < methods; m++) {
+            sum[m] = 0;
+            lacks[m] = 0;
+        }
+        for (int64_t s = 0; s < repeats; s++) {
+            left += !seen[s * n + i];
+            for (int64_t m = 0; m < methods && !seen[s * n + i]; m++) {
+                lacks[m] += isnan(cv[s * methods + m]);
+                sum[m] += isnan(cv[s * methods + m]) ? 0 : cv[s * methods + m];
+            }
+        }
+        for (int64_t r = 0; r < repeats; r++) {
+            const bool own = !seen[r * n + i]; /* its scores are among the sums */
+            double most = 0;
+            int64_t least = 0;
+            cell[r * n + i] = -1;
+            for (int64_t m = 0; m < methods && left > own; m++) {
+                const double x = cv[r * methods + m];
+                const int64_t without = lacks[m] - (own && isnan(x));
+                const double total = sum[m] - (own && !isnan(x) ? x : 0);
+                if (cell[r * n + i] >= 0 &&
+                    (without > least || (without == least && !(total > most + 1e-9))))
+                    continue;
+                cell[r * n + i] = (int32_t)m;
+                most = total;
+                least = without;
+            }
+        }
+    }
+done:
+    ferry_i_free(sum);
+    ferry_i_free(lacks);
+    return st;
+}
+
+/* ---- made-up sources ---- */
+
+double ferry_i_worth(double own, int64_t draws, const double *drawn, double *half)
+{
+    const double k = (double)draws;
+
+    *half = NAN;
+    if (draws < 2) return NAN;
+    *half = ferry_i_student_t(0.05, k - 1) * ferry_i_std(draws, drawn) * sqrt(1 + 1 / k);
+    return own - ferry_i_mean(draws, drawn);
 }
 
 /* ---- the randomisation test ---- */

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "run/run.h"
 #include "learn/kmeans.h"
 #include "learn/learn.h"
+#include "run/run.h"
 
 enum { RESTARTS = 10, ROUNDS = 300, NEIGHBOURS = 5 };
 

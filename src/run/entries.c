@@ -1,8 +1,8 @@
 /* The methods of a task that names none, and what they learn from. */
 #include <string.h>
 
-#include "run/run.h"
 #include "methods/method.h"
+#include "run/run.h"
 
 static bool has_option(const ferry_method *m, const char *name)
 {

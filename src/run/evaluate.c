@@ -230,6 +230,23 @@ done:
     return st;
 }
 
+/* The method that the task names as primary. */
+static ferry_status find_named(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs)
+{
+    ferry_status st = FERRY_OK;
+    ferry_evaluate_settings s = {0};
+
+    FERRY_TRY(ferry_i_task_evaluate(ctx, task, &s));
+    for (int64_t i = 0; i < rs->n; i++)
+        if (strcmp(rs->result[i].pub.name, s.primary) == 0 &&
+            rs->result[i].pub.kind == FERRY_KIND_TRANSFER)
+            rs->named = i + 1;
+    FERRY_NEED(ctx, !*s.primary || rs->named > 0, FERRY_EINVAL,
+               "evaluate: primary = %s is no transfer method of this task", s.primary);
+done:
+    return st;
+}
+
 /* Whether a sentence begins with this name, as a word of its own: "knn needs", "knn: broke". */
 static bool begins_with(const char *sentence, const char *name)
 {
@@ -646,6 +663,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     FERRY_TRY(ferry_i_task_bridges(ctx, task, 0, split));
     FERRY_TRY(ferry_i_task_teaches(ctx, split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
+    FERRY_TRY(find_named(ctx, task, rs));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));
     rs->run.visible = ferry_domain_labels(target);
     FERRY_TRY(need_some(ctx, rs));

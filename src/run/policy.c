@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/statistics.h"
 #include "linalg/ops.h"
+#include "run/statistics.h"
 
 enum { DRAWS = 400, COUNTERS = 64, FEW_LABELS = 500 };
 static const double ENOUGH_WEIGHT = 0.4, TWO_PI = 6.283185307179586;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "run/run.h"
 #include "model/model.h"
+#include "run/run.h"
 
 /* ---- making ---- */
 

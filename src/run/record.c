@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/run.h"
 #include "linalg/host/isa.h"
+#include "run/run.h"
 #include "select/select.h"
 
 json_t *ferry_i_json_text(const char *text)

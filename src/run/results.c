@@ -2,8 +2,8 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "run/run.h"
 #include "model/model.h"
+#include "run/run.h"
 
 /* What instances add, of n repeats. */
 static void free_rows(int64_t n, double ***rows)
@@ -63,7 +63,8 @@ void ferry_results_free(ferry_results *rs)
     ferry_i_ratings_free(rs->ratings);
     FERRY_FREE((char *)rs->run.version, (char *)rs->run.task, (char *)rs->run.target,
                (char *)rs->run.engine, (char *)rs->run.blas_core, (char *)rs->run.sentence,
-               (char *)rs->run.bridge);
+               (char *)rs->run.bridge, (char *)rs->run.reference,
+               (ferry_primary *)rs->run.primary, rs->law[0], rs->law[1]);
     ferry_i_policy_runs_free(rs->policy);
     ferry_i_answer_free(rs->answer);
     ferry_i_defaults_free(rs->defaults, rs->n_defaults);
@@ -95,6 +96,14 @@ ferry_status ferry_i_results_add(ferry_ctx *ctx, ferry_results *rs, const char *
                             .df = NAN,
                             .p_high = NAN,
                             .p_low = NAN,
+                            .most = NAN,
+                            .over_best = NAN,
+                            .over_best_low = NAN,
+                            .over_best_high = NAN,
+                            .p_best = NAN,
+                            .source_worth = NAN,
+                            .source_worth_low = NAN,
+                            .source_worth_high = NAN,
                             .needed_seconds = NAN};
     r->primary = -1;
     FERRY_HAVE(ctx, r->pub.name && r->pub.method);

@@ -160,11 +160,12 @@ typedef struct ferry_entry {
     int64_t n_kept;
     ferry_trial *trial;
     int64_t n_trials;
-    ferry_crossed test; /* against the best baseline */
-    bool better, worse; /* ... corrected for the number of methods */
-    int64_t primary;    /* its trial with the primary control, or -1 */
-    bool unused;        /* no control changes a prediction */
-    bool beats_others;  /* above every draw of the controls that are not primary */
+    ferry_crossed test, hindsight; /* against the reference, the best without transfer */
+    bool better, worse;            /* ... corrected for the number of methods */
+    bool primary_one;              /* it alone is what the primary comparison is about */
+    int64_t primary;               /* its trial with the primary control, or -1 */
+    bool unused;                   /* no control changes a prediction */
+    bool beats_others; /* above every draw of the controls that are not primary */
     /* made of the above by ferry_i_results_publish() */
     ferry_metric_runs *metrics;
     int64_t n_metrics;
@@ -212,12 +213,17 @@ struct ferry_results {
     ferry_entry *result;
     /* What predictions are compared with: all that is known. */
     ferry_labels *truth;
-    ferry_ratings *ratings;       /* goal rate, instead of truth */
-    ferry_truth known;            /* both for programs; names is owned */
-    uint8_t **scored;             /* planned: what counts in each repeat */
-    int64_t *count;               /* planned: how much that is */
-    ferry_hands hands;            /* how labels are dealt to repeats */
-    ferry_policy_runs *policy;    /* or NULL */
+    ferry_ratings *ratings;    /* goal rate, instead of truth */
+    ferry_truth known;         /* both for programs; names is owned */
+    uint8_t **scored;          /* planned: what counts in each repeat */
+    int64_t *count;            /* planned: how much that is */
+    ferry_hands hands;         /* how labels are dealt to repeats */
+    ferry_policy_runs *policy; /* or NULL */
+    bool by_policy;            /* the reference is T of these */
+    int64_t named; /* the method that the task names as primary: its place + 1; 0: none */
+    int64_t looks; /* until decided: how often the primary was looked at; else 0 */
+    double *law
+        [2]; /* judged x judged: how tests go together, against the reference and the best in hindsight */
     ferry_recommendation *answer; /* or NULL; its texts and arrays are owned */
     ferry_default
         *defaults; /* whose options the entries of a task without methods borrow */
@@ -247,7 +253,7 @@ double ferry_i_result_mean(const ferry_results *rs, const ferry_entry *r, int64_
 double ferry_i_result_std(const ferry_results *rs, const ferry_entry *r, int64_t m);
 /* Places of the results that ran, best first; returns how many. order has rs->n entries. */
 int64_t ferry_i_results_rank(const ferry_results *rs, int64_t *order);
-/* Find the best method and the best baseline, and compare every method with the latter: question 1. */
+/* Find the best method, the best baseline and the reference, and compare every method with the latter: question 1. */
 ferry_status ferry_i_results_compare(ferry_ctx *ctx, ferry_results *rs);
 /* ... and its correction for the number of methods; again when the controls have told who uses its
  * source at all. */
@@ -258,7 +264,13 @@ ferry_status ferry_i_results_judge(ferry_ctx *ctx, ferry_results *rs);
  * better. */
 ferry_status ferry_i_results_cross(ferry_ctx *ctx, const ferry_results *rs,
                                    double *const *a, double *const *b, ferry_crossed *out);
-bool ferry_i_results_judged(const ferry_entry *r);    /* a transfer method that ran */
+bool ferry_i_results_by_policy(const ferry_results *rs); /* the reference is T */
+bool ferry_i_results_judged(const ferry_entry *r);       /* a transfer method that ran */
+bool ferry_i_results_in_level(const ferry_entry *r);     /* ... and uses its source */
+ferry_verdict ferry_i_verdict_of(const ferry_results *rs, const ferry_entry *r);
+/* At most so many looks at the primary comparison, after FERRY_FIRST_LOOK repeats and twice as many each; the level of one. */
+enum { FERRY_LOOKS = 3, FERRY_FIRST_LOOK = 10 };
+double ferry_i_look_level(int64_t look);
 double ferry_i_results_sign(const ferry_results *rs); /* -1 where smaller is better */
 /* Make what programs see: ranks, means, sentences, diagnostics. Last of all. */
 ferry_status ferry_i_results_publish(ferry_ctx *ctx, ferry_results *rs);
@@ -283,6 +295,8 @@ typedef struct ferry_words {
 ferry_words ferry_i_number_words(int places, bool sign, double x);
 ferry_words ferry_i_spread_words(int places, const ferry_metric_runs *m);
 ferry_words ferry_i_p_words(double p);
+/* "+8.1 points", "-0.012 of rmse": a gain by the deciding metric. */
+ferry_words ferry_i_gain_words(const ferry_results *rs, double x);
 ferry_words ferry_i_time_words(double seconds); /* "20 s", "3 min", "2.5 h" */
 
 /* What the verdict stands on, i of it; what is known of the target, or NULL. */

@@ -34,6 +34,8 @@ typedef struct ferry_crossing {
     bool folds;   /* ... that hide them, and see all others */
     bool fixed;   /* the same labels in every repeat */
     bool ordered; /* a repeat draws an order of the rows, too: goal stream */
+    double *effect,
+        *mean; /* to be filled unless NULL: b_i of n, d_r of repeats; NaN: not scored */
 } ferry_crossing;
 
 /* The components of a gain's variance and what follows from them. */
@@ -68,6 +70,32 @@ double ferry_i_linear_share(int64_t repeats, const double *a, int64_t hands, dou
  * sensible number would. */
 void ferry_i_crossed_needed(const ferry_crossed *c, double level, int64_t *repeats,
                             int64_t *rows);
+
+/* A test with what rows and repeats brought to it (ferry_crossing: effect and mean). */
+typedef struct ferry_tested {
+    ferry_crossed c;
+    double *effect, *mean;
+} ferry_tested;
+/* correlation <- tests x tests, of tests on the same n rows and repeats; a 0 in the diagonal: nothing differs. */
+void ferry_i_together(int64_t tests, int64_t n, int64_t repeats, const ferry_tested *t,
+                      double *correlation);
+/* One-sided p[m] corrected for the number of tests, in place: step-down max-T. The other side has the same law. _by: from
+ * draws x tests of normal numbers that go together as the tests do. */
+ferry_status ferry_i_step_down(ferry_ctx *ctx, int64_t tests, const double *correlation,
+                               double *p);
+ferry_status ferry_i_step_down_by(ferry_ctx *ctx, int64_t tests, int64_t draws,
+                                  const double *z, double *p);
+
+/* The method that is primary for instance i in repeat r: best by what the labels of other repeats say of it, those in which
+ * label i was not visible, so that neither the row nor the labels that it is scored with have a say. cv: repeats x methods,
+ * larger is better, NaN: cannot; seen: repeats x n; cell <- repeats x n, -1 where no repeat is left; the first among equals. */
+ferry_status ferry_i_primary_cells(ferry_ctx *ctx, int64_t repeats, int64_t n,
+                                   int64_t methods, const double *cv, const uint8_t *seen,
+                                   int32_t *cell);
+
+/* What a source is worth: the method itself less the mean of its draws with made-up ones, and half of a 95 % prediction
+ * interval; NaN for fewer than two draws. */
+double ferry_i_worth(double own, int64_t draws, const double *drawn, double *half);
 
 /* The randomisation test of a family of `methods`: own scores, and draws x methods under the same
  * made-up worlds, larger is better on side +1 and smaller on side -1. Each method is standardised

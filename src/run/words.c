@@ -77,48 +77,78 @@ ferry_words ferry_i_time_words(double seconds)
 /* ---- a verdict ---- */
 
 /* "1.4", "0.012": shares in points of a hundred, other metrics as they are. */
-static ferry_words part(const ferry_results *rs, double x)
+static ferry_words part(const ferry_results *rs, bool sign, double x)
 {
     if (ferry_i_metric_is_share(rs->metrics[0]))
-        return ferry_i_number_words(1, false, 100 * x);
-    return ferry_i_number_words(ferry_i_metric_places(rs, 0), false, x);
+        return ferry_i_number_words(1, sign, 100 * x);
+    return ferry_i_number_words(ferry_i_metric_places(rs, 0), sign, x);
 }
 
-/* "1.4 points", "0.012" */
-static ferry_words amount(const ferry_results *rs, double x)
+ferry_words ferry_i_gain_words(const ferry_results *rs, double x)
 {
-    ferry_words w = part(rs, x);
+    const ferry_words n = part(rs, true, x);
+    const bool share = ferry_i_metric_is_share(rs->metrics[0]);
+    ferry_words w;
 
-    if (ferry_i_metric_is_share(rs->metrics[0])) {
-        const ferry_words n = w;
-        (void)snprintf(w.s, sizeof w.s, "%.40s points", n.s);
-    }
+    (void)snprintf(w.s, sizeof w.s, "%.24s %s%.24s", n.s, share ? "points" : "of ",
+                   share ? "" : rs->metrics[0]->info.name);
     return w;
 }
 
-/* "+8.1 points (at least 1.0) over svm", "0.05 worse than mf (at least 0.02)"; without a bound the
- * interval; of labels that were the same in every repeat it says so. */
+/* " (3.6 to 16.5)", or nothing where it is not known; p (NaN: none) of a test that is one-sided is told where the interval, which is
+ * not, holds zero all the same. */
+static void add_interval(ferry_text *t, const ferry_results *rs, double low, double high,
+                         double p)
+{
+    if (!isfinite(low) || !isfinite(high)) return;
+    ferry_i_text_addf(t, " (%s to %s", part(rs, false, low).s, part(rs, false, high).s);
+    if (!isnan(p) && low <= 0 && high >= 0)
+        ferry_i_text_addf(t, ", one-sided %s", ferry_i_p_words(p).s);
+    ferry_i_text_add(t, ")");
+}
+
+/* "what your labels choose without the source", or the baseline's name. */
+static void add_reference(ferry_text *t, const ferry_results *rs)
+{
+    if (!rs->by_policy)
+        ferry_i_text_add(t, rs->run.reference);
+    else if (rs->carries == FERRY_CARRIES_SOURCE)
+        ferry_i_text_add(t, "what your labels choose without the source");
+    else
+        ferry_i_text_add(t, "what your labels choose without transfer");
+}
+
+/* "+8.1 points (1.0 to 15.2) against svm": positive is better, whatever the metric; of labels that were the same in every repeat it
+ * says so. */
 static void add_gain(ferry_text *t, const ferry_results *rs, const ferry_result *r,
                      bool sure)
 {
-    const bool over = r->gain > 0 && rs->metrics[0]->info.larger_is_better;
-    ferry_text paren = {0};
+    ferry_i_text_add(t, ferry_i_gain_words(rs, r->gain).s);
+    add_interval(t, rs, r->low, r->high, sure ? r->p_holm : NAN);
+    ferry_i_text_add(t, " against ");
+    add_reference(t, rs);
+    if (!rs->metrics[0]->info.larger_is_better) ferry_i_text_add(t, ", positive is better");
+    if (r->fixed) ferry_i_text_add(t, ", with these labels");
+}
 
-    if (sure && isfinite(r->bound))
-        ferry_i_text_addf(&paren, " (at least %s)", part(rs, fabs(r->bound)).s);
-    else if (isfinite(r->low))
-        ferry_i_text_addf(&paren, " (95 %% interval %s to %s)", part(rs, r->low).s,
-                          part(rs, r->high).s);
-    if (over)
-        ferry_i_text_addf(t, "+%s%s over %s", amount(rs, r->gain).s, paren.s ? paren.s : "",
-                          r->baseline);
+/* How large a difference can be, either way. */
+static void add_most(ferry_text *t, const ferry_results *rs, double most)
+{
+    if (isfinite(most))
+        ferry_i_text_addf(t, "; no difference larger than %s", part(rs, false, most).s);
+}
+
+/* What would tell, in 8 of 10 cases. */
+static void add_needed(ferry_text *t, int64_t repeats, int64_t rows)
+{
+    if (repeats > 0)
+        ferry_i_text_addf(t, "; 8 in 10 chances to know with about %lld repeats",
+                          (long long)repeats);
+    else if (rows > 0)
+        ferry_i_text_addf(t, "; 8 in 10 chances to know with about %lld labelled rows",
+                          (long long)rows);
     else
-        ferry_i_text_addf(t, "%s %s than %s%s", amount(rs, fabs(r->gain)).s,
-                          r->gain < 0 ? "worse" : "better", r->baseline,
-                          paren.s ? paren.s : "");
-    if (r->fixed) ferry_i_text_add(t, " with these labels");
-    t->failed = t->failed || paren.failed;
-    ferry_i_text_free(&paren);
+        ferry_i_text_add(t, "; no sensible number of repeats or rows would tell");
 }
 
 /* What may be carried over, and what the controls put in its place, one of them and several. */
@@ -185,9 +215,19 @@ static void add_count(ferry_text *t, ferry_carries c, int64_t count, int64_t of,
 static void add_draws(ferry_text *t, const ferry_result *r)
 {
     if (r->needed_draws > 0)
-        ferry_i_text_addf(t, "; %lld more draws, about %s (controls: full)",
+        ferry_i_text_addf(t, "; %lld more draws (about %s) will tell: controls: full",
                           (long long)r->needed_draws,
                           ferry_i_time_words(r->needed_seconds).s);
+}
+
+/* "the source is worth +8.3 points (6.0 to 10.6)" */
+static void add_worth(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
+{
+    if (!isfinite(e->pub.source_worth)) return;
+    ferry_i_text_addf(t, "the %s is worth %s", words[carried(rs, e)].real,
+                      ferry_i_gain_words(rs, e->pub.source_worth).s);
+    add_interval(t, rs, e->pub.source_worth_low, e->pub.source_worth_high, NAN);
+    ferry_i_text_add(t, ": ");
 }
 
 /* Better, and the source. */
@@ -197,14 +237,25 @@ static void add_better(ferry_text *t, const ferry_results *rs, const ferry_entry
     const ferry_carries c = carried(rs, e);
 
     add_gain(t, rs, r, true);
-    ferry_i_text_add(t, "; ");
+    if (r->verdict == FERRY_BEST && rs->by_policy) {
+        ferry_i_text_addf(t, ", and %s", part(rs, true, r->over_best).s);
+        add_interval(t, rs, r->over_best_low, r->over_best_high, r->p_best);
+        ferry_i_text_addf(t, " against %s, the best without transfer in hindsight",
+                          rs->result[rs->run.best_baseline].pub.name);
+    }
     if (r->worlds == 0) {
-        ferry_i_text_addf(t, "no control ran, so whether it is the %s is not known",
+        ferry_i_text_addf(t, "; no control ran, so whether it is the %s is not known",
                           words[c].real);
         return;
     }
+    if (r->verdict == FERRY_GOOD_LEARNER)
+        ferry_i_text_addf(t, ", but not by the %s: ", words[c].real);
+    else {
+        ferry_i_text_add(t, "; ");
+        add_worth(t, rs, e);
+    }
     add_count(t, c, r->as_good, r->worlds, "well");
-    if (r->verdict != FERRY_NOT_SHOWN) return;
+    if (r->verdict != FERRY_SOURCE_OPEN) return;
     if (r->as_good == 0 && r->p_high > 0.05)
         ferry_i_text_addf(t, ", but among so many methods that may be chance (%s)",
                           ferry_i_p_words(r->p_high).s);
@@ -240,42 +291,35 @@ static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_entry 
     }
 }
 
-static void add_unused(ferry_text *t, const ferry_results *rs, const ferry_result *r)
+static void add_ignored(ferry_text *t, const ferry_results *rs, const ferry_result *r)
 {
-    const bool larger = rs->metrics[0]->info.larger_is_better != 0, up = r->gain > 0;
-    const double low = up ? r->low : -r->high, high = up ? r->high : -r->low;
-    /* "below" would not say whether that is good where smaller is better */
-    const char *word =
-        larger ? (up ? "above" : "below") : (up ? "better than" : "worse than");
-
     add_nothing(t, rs);
     ferry_i_text_add(t, "; the learner itself ");
     if (r->pairs == 0)
         ferry_i_text_add(t, "has no baseline to be compared with");
-    else if (isnan(r->p_compare))
-        ferry_i_text_addf(t, "equals %s in every repeat", r->baseline);
-    else
-        ferry_i_text_addf(t, "is %s %s %s (95 %% interval %s to %s)%s",
-                          amount(rs, fabs(r->gain)).s, word, r->baseline, part(rs, low).s,
-                          part(rs, high).s, r->fixed ? " with these labels" : "");
+    else if (isnan(r->p_compare)) {
+        ferry_i_text_add(t, "equals ");
+        add_reference(t, rs);
+        ferry_i_text_add(t, " in every repeat");
+    } else {
+        ferry_i_text_add(t, "has ");
+        add_gain(t, rs, r, false);
+        add_most(t, rs, r->most);
+    }
 }
 
-/* Nothing is shown: what would. */
-static void add_undecided(ferry_text *t, const ferry_results *rs, const ferry_result *r)
+/* Nothing is shown: how large it can be, and what would tell. */
+static void add_open(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
 {
+    const ferry_result *r = &e->pub;
+
     if (r->pairs == 0) {
         ferry_i_text_add(t, "no method without transfer ran to compare it with");
         return;
     }
     add_gain(t, rs, r, false);
-    if (r->needed_repeats > r->pairs)
-        ferry_i_text_addf(t, ": needs about %lld repeats", (long long)r->needed_repeats);
-    else if (r->needed_repeats > 0)
-        ferry_i_text_add(t, ", which may be chance among so many methods");
-    else if (r->needed_rows > 0)
-        ferry_i_text_addf(t, ": needs about %lld labelled rows", (long long)r->needed_rows);
-    else
-        ferry_i_text_add(t, ": no sensible number of repeats or rows would show it");
+    add_most(t, rs, r->most);
+    add_needed(t, r->needed_repeats, r->needed_rows);
 }
 
 /* Sources that were judged for themselves. */
@@ -299,19 +343,24 @@ char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_entry *r)
 
     ferry_i_text_addf(&t, "%s: %s: ", v->name, ferry_verdict_name(v->verdict));
     switch (v->verdict) {
+    case FERRY_BEST:
     case FERRY_HELPS:
-    case FERRY_ANY_SOURCE:
-    case FERRY_NOT_SHOWN: add_better(&t, rs, r); break;
-    case FERRY_WEAKER:
+    case FERRY_GOOD_LEARNER:
+    case FERRY_SOURCE_OPEN: add_better(&t, rs, r); break;
+    case FERRY_WEAK_LEARNER:
     case FERRY_HARMS: add_worse(&t, rs, r); break;
-    case FERRY_UNUSED: add_unused(&t, rs, v); break;
-    case FERRY_EQUAL:
-        if (isnan(v->p_compare))
-            ferry_i_text_addf(&t, "equal to %s in every repeat", v->baseline);
-        else
+    case FERRY_IGNORES_SOURCE: add_ignored(&t, rs, v); break;
+    case FERRY_SAME:
+        if (isnan(v->p_compare)) {
+            ferry_i_text_add(&t, "equal to ");
+            add_reference(&t, rs);
+            ferry_i_text_add(&t, " in every repeat");
+        } else {
             add_gain(&t, rs, v, false);
+            add_most(&t, rs, v->most);
+        }
         break;
-    default: add_undecided(&t, rs, v); break;
+    default: add_open(&t, rs, r); break;
     }
     add_sources(&t, r);
     ferry_i_text_add(&t, ".");
@@ -321,79 +370,88 @@ char *ferry_i_verdict_sentence(const ferry_results *rs, const ferry_entry *r)
 
 /* ---- all ---- */
 
-/* What the verdict column says of a lead that is more than chance. */
-static void add_caveat(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
+/* " (0.845)" of an entry. */
+static void add_mean(ferry_text *t, const ferry_results *rs, const ferry_result *r)
 {
-    const ferry_verdict v = e->pub.verdict;
-    const char *real = words[carried(rs, e)].real;
-
-    if (v == FERRY_UNUSED) {
-        ferry_i_text_add(t, ", but ");
-        add_nothing(t, rs);
-    }
-    if (v == FERRY_ANY_SOURCE)
-        ferry_i_text_addf(t, ", but a made-up %s does as well", real);
-    if (v == FERRY_NOT_SHOWN)
-        ferry_i_text_addf(t, ", but that it is the %s is not shown", real);
+    ferry_i_text_addf(t, " (%s)",
+                      ferry_i_number_words(ferry_i_metric_places(rs, 0), false, r->mean).s);
 }
 
-/* The best method is no baseline: is its lead more than chance? In the words of its verdict, whose test
- * is one-sided: where the interval, which is two-sided, holds zero all the same, its bound is told. */
-static void add_lead(ferry_text *t, const ferry_results *rs)
+/* What a transfer method has against the best without transfer. */
+static void add_over_best(ferry_text *t, const ferry_results *rs, const ferry_result *r)
 {
-    const int places = ferry_i_metric_places(rs, 0);
-    const ferry_result *r = &rs->result[rs->run.best].pub;
     const ferry_result *b = &rs->result[rs->run.best_baseline].pub;
-    const ferry_words lead = ferry_i_number_words(places, false, fabs(r->gain));
-    const ferry_words base = ferry_i_number_words(places, false, b->mean);
-    const bool better = rs->result[rs->run.best].better, apart = r->low > 0;
 
-    if (isnan(r->p_compare)) { /* no pair differs */
-        ferry_i_text_addf(t, " It equals the best baseline, %s, in every repeat.", b->name);
+    if (r->pairs > 0 && r->over_best == 0 && r->over_best_low == 0 &&
+        r->over_best_high == 0) {
+        ferry_i_text_addf(t, "it equals %s, the best without transfer, in every repeat",
+                          b->name);
         return;
     }
-    if (better || (r->verdict == FERRY_UNJUDGED && apart))
-        ferry_i_text_addf(t, " It beats the best baseline, %s (%s), by %s", b->name, base.s,
-                          lead.s);
-    else if (r->verdict == FERRY_EQUAL)
-        ferry_i_text_addf(t, " It is as good as the best baseline, %s (%s)", b->name,
-                          base.s);
-    else
-        ferry_i_text_addf(
-            t, " Its lead of %s over the best baseline, %s (%s), may be chance%s", lead.s,
-            b->name, base.s, apart ? " among so many methods" : "");
-    if (better && !apart)
-        ferry_i_text_addf(t, " (at least %s, one-sided %s)",
-                          ferry_i_number_words(places, false, r->bound).s,
-                          ferry_i_p_words(r->p_holm).s);
-    else
-        ferry_i_text_addf(t, " (95 %% interval %s to %s, %s)",
-                          ferry_i_number_words(places, false, r->low).s,
-                          ferry_i_number_words(places, false, r->high).s,
-                          ferry_i_p_words(r->p_compare).s);
-    if (better) add_caveat(t, rs, &rs->result[rs->run.best]);
-    ferry_i_text_add(t, ".");
+    ferry_i_text_add(t, ferry_i_gain_words(rs, r->over_best).s);
+    add_interval(t, rs, r->over_best_low, r->over_best_high, NAN);
+    ferry_i_text_addf(t, " against %s, the best without transfer in hindsight", b->name);
+    add_mean(t, rs, b);
 }
 
-/* The best method is a baseline: how far is transfer behind? */
-static void add_behind(ferry_text *t, const ferry_results *rs)
+/* The best transfer method, or NULL. */
+static const ferry_result *best_transfer(const ferry_results *rs)
 {
-    const ferry_result *next = NULL;
+    const ferry_result *best = NULL;
 
     for (int64_t i = 0; i < rs->n; i++) {
         const ferry_result *r = &rs->result[i].pub;
         if (r->rank > 0 && r->kind == FERRY_KIND_TRANSFER &&
-            (!next || r->rank < next->rank))
-            next = r;
+            (!best || r->rank < best->rank))
+            best = r;
     }
+    return best;
+}
+
+/* The best method is one without transfer: how far is transfer behind? */
+static void add_behind(ferry_text *t, const ferry_results *rs)
+{
+    const ferry_result *next = best_transfer(rs);
+
+    ferry_i_text_addf(t, ". It is %s; ",
+                      ferry_uses_name(rs->result[rs->run.best].pub.uses));
     if (!next) {
-        ferry_i_text_add(t, " It is a baseline; no transfer method ran.");
+        ferry_i_text_add(t, "no transfer method ran");
         return;
     }
-    const int places = ferry_i_metric_places(rs, 0);
-    ferry_i_text_addf(t, " It is a baseline; the best transfer method, %s, is %s %s.",
-                      next->name, ferry_i_number_words(places, false, fabs(next->gain)).s,
-                      rs->metrics[0]->info.larger_is_better ? "lower" : "higher");
+    if (isnan(next->over_best)) {
+        ferry_i_text_addf(t, "%s has no score", next->name);
+        return;
+    }
+    ferry_i_text_addf(t, "the best transfer method, %s, has %s", next->name,
+                      ferry_i_gain_words(rs, next->over_best).s);
+    add_interval(t, rs, next->over_best_low, next->over_best_high, NAN);
+}
+
+/* "Primary comparison: hop, which your labels choose: +6.5 points (1.0 to 12.0) against ..." */
+static void add_primary(ferry_text *t, const ferry_results *rs)
+{
+    const ferry_primary *p = rs->run.primary;
+
+    if (!p) return;
+    ferry_i_text_addf(t, " Primary comparison: %s", p->name);
+    if (p->named)
+        ferry_i_text_add(t, ", as the task says: ");
+    else if (p->share < 1)
+        ferry_i_text_addf(
+            t, " and others, the transfer methods that your labels choose (%.0f %% %s): ",
+            100 * p->share, p->name);
+    else
+        ferry_i_text_add(t, ", the transfer method that your labels choose: ");
+    ferry_i_text_add(t, ferry_i_gain_words(rs, p->gain).s);
+    add_interval(t, rs, p->low, p->high, NAN);
+    ferry_i_text_addf(t, " against %s, %s%s", rs->result[rs->run.best_baseline].pub.name,
+                      p->decided ? "shown, " : "open, ", ferry_i_p_words(p->p).s);
+    if (!p->decided) {
+        add_most(t, rs, p->most);
+        add_needed(t, p->needed_repeats, p->needed_rows);
+    }
+    ferry_i_text_add(t, ".");
 }
 
 char *ferry_i_results_sentence(const ferry_results *rs)
@@ -414,16 +472,19 @@ char *ferry_i_results_sentence(const ferry_results *rs)
         goto done;
     }
     const ferry_entry *b = &rs->result[rs->run.best];
-    ferry_i_text_addf(&t, "best: %s (%s %s, %lld repeat%s).", b->pub.name,
+    ferry_i_text_addf(&t, "best: %s (%s %s, %lld repeat%s)", b->pub.name,
                       rs->metrics[0]->info.name,
                       ferry_i_spread_words(ferry_i_metric_places(rs, 0), b->metrics).s,
                       (long long)repeats, repeats == 1 ? "" : "s");
-    if (rs->run.best == rs->run.best_baseline)
+    if (b->pub.kind == FERRY_KIND_BASELINE)
         add_behind(&t, rs);
-    else if (rs->run.best_baseline >= 0)
-        add_lead(&t, rs);
-    else
-        ferry_i_text_add(&t, " No baseline ran to compare it with.");
+    else if (rs->run.best_baseline >= 0) {
+        ferry_i_text_add(&t, ": ");
+        add_over_best(&t, rs, &b->pub);
+    } else
+        ferry_i_text_add(&t, ". No baseline ran to compare it with");
+    ferry_i_text_add(&t, ".");
+    add_primary(&t, rs);
     if (repeats == 1)
         ferry_i_text_add(&t, " One repeat covers these labels only: set "
                              "evaluate.repeats to 10.");

@@ -47,15 +47,38 @@ static void add_item(ferry_text *t, const char *title, bool *any, const char *be
     ferry_i_text_free(&line);
 }
 
-/* One line for each transfer method: did it help, and was it the source? */
+/* One line for each transfer method: did it help, and was it the source? And what the words mean. */
 static void add_verdicts(ferry_text *t, const ferry_sheet *s)
 {
-    bool any = false;
+    static const ferry_verdict words[] = {
+        FERRY_BEST,         FERRY_HELPS,          FERRY_GOOD_LEARNER,
+        FERRY_SOURCE_OPEN,  FERRY_IGNORES_SOURCE, FERRY_HARMS,
+        FERRY_WEAK_LEARNER, FERRY_SAME,           FERRY_OPEN};
+    static const char *const means[] = {
+        [FERRY_BEST] = "helps, and is better than the best way without transfer, chosen in "
+                       "hindsight",
+        [FERRY_HELPS] = "better than what your labels would choose without the source, and "
+                        "it is the source",
+        [FERRY_GOOD_LEARNER] = "better, but shuffled sources do as well: the learner, not "
+                               "the source",
+        [FERRY_SOURCE_OPEN] = "better; whether by the source is not shown",
+        [FERRY_IGNORES_SOURCE] = "no shuffled source changes a prediction",
+        [FERRY_HARMS] = "worse, and by the source: shuffled ones do less harm",
+        [FERRY_WEAK_LEARNER] = "worse, not shown to be the source's doing",
+        [FERRY_SAME] = "no difference that would matter",
+        [FERRY_OPEN] = "better or worse is not shown; no difference larger than the number "
+                       "in the table, either way"};
+    bool any = false, met[FERRY_BEST + 1] = {false};
 
     for (int64_t i = 1; i <= s->rows; i++) {
         const ferry_result *r = ferry_i_results_ranked(s->rs, i);
         if (r->sentence) add_item(t, "verdict", &any, NULL, r->sentence);
+        if (r->sentence) met[r->verdict] = true;
     }
+    any = false;
+    for (int64_t i = 0; i < FERRY_COUNT(words); i++)
+        if (met[words[i]])
+            add_item(t, "in words", &any, ferry_verdict_name(words[i]), means[words[i]]);
 }
 
 /* Of streams: the mistake rate so far at each tenth. */
@@ -142,14 +165,22 @@ static void add_versus(ferry_text *t, const ferry_sheet *s, const ferry_result *
     const int places = ferry_i_metric_places(s->rs, 0);
 
     if (!r->baseline || r->pairs == 0) return;
-    ferry_i_text_addf(t, "\nagainst %s, the best without transfer (positive is better)\n",
-                      r->baseline);
+    if (ferry_i_results_by_policy(s->rs))
+        ferry_i_text_add(t, "\nagainst what your labels choose without the source "
+                            "(positive is better)\n");
+    else
+        ferry_i_text_addf(t,
+                          "\nagainst %s, the best without transfer (positive is better)\n",
+                          r->baseline);
     ferry_i_text_addf(t, "  %-20s %s\n", "difference",
                       ferry_i_number_words(places, true, r->gain).s);
     if (!isnan(r->low))
         ferry_i_text_addf(t, "  %-20s %s to %s\n", "95 % interval",
                           ferry_i_number_words(places, true, r->low).s,
                           ferry_i_number_words(places, true, r->high).s);
+    if (!isnan(r->most))
+        ferry_i_text_addf(t, "  %-20s %s\n", "no difference above",
+                          ferry_i_number_words(places, false, r->most).s);
     if (!isnan(r->p_compare))
         ferry_i_text_addf(t, "  %-20s %s\n", "p-value", ferry_i_p_words(r->p_compare).s);
 }

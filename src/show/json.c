@@ -205,6 +205,11 @@ static json_t *verdict(const ferry_results *rs, const void *of)
                                    AT(ferry_result, "p_holm", REAL, p_holm),
                                    AT(ferry_result, "repeats", WHOLE, pairs),
                                    AT(ferry_result, "bound", REAL, bound),
+                                   AT(ferry_result, "at_most", REAL, most),
+                                   AT(ferry_result, "over_best", REAL, over_best),
+                                   AT(ferry_result, "over_best_low", REAL, over_best_low),
+                                   AT(ferry_result, "over_best_high", REAL, over_best_high),
+                                   AT(ferry_result, "p_best", REAL, p_best),
                                    AT(ferry_result, "se", REAL, se),
                                    AT(ferry_result, "df", REAL, df),
                                    AT(ferry_result, "fixed", YES, fixed),
@@ -213,6 +218,9 @@ static json_t *verdict(const ferry_results *rs, const void *of)
                                    AT(ferry_result, "worlds", WHOLE, worlds),
                                    AT(ferry_result, "as_good", WHOLE, as_good),
                                    AT(ferry_result, "as_bad", WHOLE, as_bad),
+                                   AT(ferry_result, "worth", REAL, source_worth),
+                                   AT(ferry_result, "worth_low", REAL, source_worth_low),
+                                   AT(ferry_result, "worth_high", REAL, source_worth_high),
                                    BY("needed", needed),
                                    BY("controls", controls),
                                    BY("sources", sources),
@@ -221,25 +229,20 @@ static json_t *verdict(const ferry_results *rs, const void *of)
     return ((const ferry_result *)of)->verdict ? OBJECT(rs, of, fields) : json_null();
 }
 
-/* The comparison in the metric's own sign; in verdicts larger is better. */
+/* The comparison: positive is better, whatever the metric. */
 static json_t *versus(const ferry_results *rs, const void *of)
 {
     static const field fields[] = {AT(ferry_result, "baseline", TEXT, baseline),
                                    AT(ferry_result, "difference", REAL, gain),
                                    AT(ferry_result, "low", REAL, low),
                                    AT(ferry_result, "high", REAL, high),
+                                   AT(ferry_result, "at_most", REAL, most),
                                    BY("level", level),
                                    AT(ferry_result, "p", REAL, p_compare),
                                    AT(ferry_result, "pairs", WHOLE, pairs)};
     const ferry_result *r = of;
 
-    if (r->pairs == 0) return json_null();
-    if (ferry_result_metric_at(r, 0)->larger_is_better) return OBJECT(rs, r, fields);
-    ferry_result own = *r;
-    own.gain = -r->gain;
-    own.low = -r->high;
-    own.high = -r->low;
-    return OBJECT(rs, &own, fields);
+    return r->pairs > 0 ? OBJECT(rs, r, fields) : json_null();
 }
 
 /* {name: {"mean", "std", "runs"}} */
@@ -349,17 +352,48 @@ static json_t *skipped(const ferry_results *rs, const void *of)
     return all;
 }
 
+static json_t *needed_by_primary(const ferry_results *rs, const void *of)
+{
+    const ferry_primary *p = of;
+
+    (void)rs;
+    if (p->needed_repeats > 0)
+        return json_pack("{s:I}", "repeats", (json_int_t)p->needed_repeats);
+    if (p->needed_rows > 0) return json_pack("{s:I}", "rows", (json_int_t)p->needed_rows);
+    return json_null();
+}
+
+static json_t *primary(const ferry_results *rs, const ferry_primary *p)
+{
+    static const field fields[] = {AT(ferry_primary, "name", TEXT, name),
+                                   AT(ferry_primary, "share", REAL, share),
+                                   AT(ferry_primary, "named", YES, named),
+                                   AT(ferry_primary, "difference", REAL, gain),
+                                   AT(ferry_primary, "low", REAL, low),
+                                   AT(ferry_primary, "high", REAL, high),
+                                   AT(ferry_primary, "at_most", REAL, most),
+                                   AT(ferry_primary, "p", REAL, p),
+                                   AT(ferry_primary, "level", REAL, level),
+                                   AT(ferry_primary, "decided", YES, decided),
+                                   AT(ferry_primary, "repeats", WHOLE, repeats),
+                                   BY("needed", needed_by_primary)};
+
+    return p ? OBJECT(rs, p, fields) : json_null();
+}
+
 static json_t *outcome(const ferry_results *rs, const void *of)
 {
     const ferry_run_info *run = of;
     const ferry_result *best = ferry_results_at(rs, run->best);
     const ferry_result *base = ferry_results_at(rs, run->best_baseline);
 
-    return json_pack(
-        "{s:o, s:o, s:o, s:s, s:o, s:o}", "best", text(best ? best->name : NULL),
-        "best_baseline", text(base ? base->name : NULL), "versus",
-        best ? versus(rs, best) : json_null(), "controls", run->controls, "least",
-        ferry_i_json_real(run->least), "sentence", text(run->sentence));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o}", "best",
+                     text(best ? best->name : NULL), "best_baseline",
+                     text(base ? base->name : NULL), "reference", text(run->reference),
+                     "reference_mean", ferry_i_json_real(run->reference_mean), "versus",
+                     best ? versus(rs, best) : json_null(), "primary",
+                     primary(rs, run->primary), "controls", run->controls, "least",
+                     ferry_i_json_real(run->least), "sentence", text(run->sentence));
 }
 
 /* [{"name": ..., "uses": ..., "weight": ...}, ...] */
@@ -425,6 +459,7 @@ static json_t *answer(const ferry_results *rs, const void *of)
         BY("verdict", worth_word),
         A("share", REAL, share),
         A("needed_repeats", WHOLE, needed_repeats),
+        A("needed_labels", WHOLE, needed_labels),
         ALL(ferry_recommendation, "runs", repeats, runs),
         ALL(ferry_recommendation, "runs_without", repeats, runs_without)};
 #undef A

@@ -16,6 +16,7 @@ typedef struct reader {
     ferry_ctx *ctx;
     const char *path, *bad;
     bool no_memory;
+    int64_t schema;
 } reader;
 
 /* New copy; NULL stays NULL. */
@@ -78,16 +79,27 @@ static int word_at(reader *f, const json_t *o, const char *key, int n,
     return 0;
 }
 
-/* "no evidence" was a word of the first schema. */
+/* Words of the first and the second schema are what they are called now. */
 static ferry_verdict verdict_at(reader *f, const json_t *o)
 {
-    const char *words[FERRY_EQUAL + 2];
-    const char *old = json_string_value(json_object_get(o, "verdict"));
+    static const struct {
+        const char *word;
+        ferry_verdict now;
+    } before[] = {{"no evidence", FERRY_OPEN},
+                  {"undecided", FERRY_OPEN},
+                  {"any source", FERRY_GOOD_LEARNER},
+                  {"not shown", FERRY_SOURCE_OPEN},
+                  {"unused", FERRY_IGNORES_SOURCE},
+                  {"weaker", FERRY_WEAK_LEARNER},
+                  {"equal", FERRY_SAME}};
+    const char *words[FERRY_BEST + 1];
+    const char *word = json_string_value(json_object_get(o, "verdict"));
 
-    if (old && strcmp(old, "no evidence") == 0) return FERRY_UNDECIDED;
-    for (int i = 0; i <= FERRY_EQUAL; i++)
+    for (int64_t i = 0; word && i < FERRY_COUNT(before); i++)
+        if (strcmp(before[i].word, word) == 0) return before[i].now;
+    for (int i = 0; i <= FERRY_BEST; i++)
         words[i] = ferry_verdict_name((ferry_verdict)i);
-    return (ferry_verdict)word_at(f, o, "verdict", FERRY_EQUAL + 1, words);
+    return (ferry_verdict)word_at(f, o, "verdict", FERRY_BEST + 1, words);
 }
 
 /* A count that the first schema does not have: 0. */
@@ -150,6 +162,13 @@ static ferry_status load_verdict(reader *f, const json_t *o, ferry_entry *r)
     r->pub.p_holm = real_at(o, "p_holm");
     r->pub.sentence = text_at(f, o, "sentence");
     r->pub.bound = real_at(o, "bound");
+    r->pub.over_best = real_at(o, "over_best");
+    r->pub.over_best_low = real_at(o, "over_best_low");
+    r->pub.over_best_high = real_at(o, "over_best_high");
+    r->pub.p_best = real_at(o, "p_best");
+    r->pub.source_worth = real_at(o, "worth");
+    r->pub.source_worth_low = real_at(o, "worth_low");
+    r->pub.source_worth_high = real_at(o, "worth_high");
     r->pub.se = real_at(o, "se");
     r->pub.df = real_at(o, "df");
     r->pub.fixed = json_is_true(json_object_get(o, "fixed"));
@@ -175,11 +194,11 @@ done:
     return st;
 }
 
-/* The comparison stands there in the metric's own sign. */
+/* Up to the second schema the comparison stands there in the metric's own sign. */
 static void load_versus(reader *f, const ferry_results *rs, const json_t *o, ferry_entry *r)
 {
     const double low = real_at(o, "low"), high = real_at(o, "high");
-    const bool larger = rs->n_metrics == 0 || rs->metrics[0]->info.larger_is_better;
+    const bool larger = f->schema >= 3 || ferry_i_results_sign(rs) > 0;
 
     if (!json_is_object(o) || rs->n_metrics == 0)
         return; /* without a metric there is none */
@@ -188,6 +207,7 @@ static void load_versus(reader *f, const ferry_results *rs, const json_t *o, fer
     r->pub.low = larger ? low : -high;
     r->pub.high = larger ? high : -low;
     r->pub.p_compare = real_at(o, "p");
+    r->pub.most = real_at(o, "at_most");
 }
 
 static ferry_status load_curve(reader *f, const json_t *o, ferry_entry *r)
@@ -327,7 +347,8 @@ static void load_run(reader *f, ferry_results *rs, const json_t *o)
     rs->run.folds = count_at(o, "folds");
     if (json_object_get(o, "delay")) /* older folders do not tell */
         rs->run.delay = whole_at(f, o, "delay", INT64_MAX);
-    if (count_at(o, "schema") > FERRY_RESULTS_SCHEMA && !f->bad) f->bad = "schema";
+    f->schema = count_at(o, "schema");
+    if (f->schema > FERRY_RESULTS_SCHEMA && !f->bad) f->bad = "schema";
     if (rs->run.repeats > rs->run.planned && !f->bad) f->bad = "repeats";
 }
 
@@ -402,7 +423,8 @@ static ferry_status load_answer(reader *f, ferry_results *rs, const json_t *o)
         .worth_high = real_at(o, "worth_high"),
         .verdict = (ferry_worth)word_of(o, "verdict", 4, worth_word),
         .share = real_at(o, "share"),
-        .needed_repeats = count_at(o, "needed_repeats")};
+        .needed_repeats = count_at(o, "needed_repeats"),
+        .needed_labels = count_at(o, "needed_labels")};
     FERRY_TRY(load_members(f, json_object_get(o, "members"), &a->members, &a->member));
     FERRY_TRY(
         load_members(f, json_object_get(o, "without"), &a->without, &a->member_without));
@@ -414,6 +436,43 @@ static ferry_status load_answer(reader *f, ferry_results *rs, const json_t *o)
     a->runs_without = runs;
     reals_at(f, o, "runs_without", rs->run.repeats, runs);
     a->repeats = rs->run.repeats;
+done:
+    return st;
+}
+
+/* What methods were compared with: before the third schema the best baseline. */
+static ferry_status load_reference(reader *f, ferry_results *rs, const json_t *v)
+{
+    ferry_status st = FERRY_OK;
+    const json_t *o = json_object_get(v, "primary"), *needed = json_object_get(o, "needed");
+    ferry_primary *p = NULL;
+
+    rs->run.reference = maybe_text(f, v, "reference");
+    rs->run.reference_mean = real_at(v, "reference_mean");
+    if (!rs->run.reference && rs->run.best_baseline >= 0)
+        rs->run.reference = copy(f, rs->result[rs->run.best_baseline].pub.name);
+    rs->by_policy = rs->run.reference &&
+                    strcmp(rs->run.reference, ferry_uses_name(FERRY_USES_TARGET_ONLY)) == 0;
+    for (int64_t i = 0; i < rs->n; i++)
+        if (rs->result[i].pub.pairs > 0) rs->result[i].pub.baseline = rs->run.reference;
+    const int64_t place = place_of(rs, json_object_get(o, "name"));
+    if (place < 0) goto done;
+    FERRY_NEW(f->ctx, p, 1);
+    *p = (ferry_primary){.size = sizeof *p,
+                         .name = rs->result[place].pub.name,
+                         .share = real_at(o, "share"),
+                         .named = json_is_true(json_object_get(o, "named")),
+                         .gain = real_at(o, "difference"),
+                         .low = real_at(o, "low"),
+                         .high = real_at(o, "high"),
+                         .most = real_at(o, "at_most"),
+                         .p = real_at(o, "p"),
+                         .level = real_at(o, "level"),
+                         .decided = json_is_true(json_object_get(o, "decided")),
+                         .repeats = count_at(o, "repeats"),
+                         .needed_repeats = count_at(needed, "repeats"),
+                         .needed_rows = count_at(needed, "rows")};
+    rs->run.primary = p;
 done:
     return st;
 }
@@ -437,9 +496,7 @@ static ferry_status load_all(reader *f, ferry_results *rs, json_t *root)
             FERRY_TRY(load_entry(f, rs, json_array_get(lists[k], i)));
     rs->run.best = place_of(rs, json_object_get(v, "best"));
     rs->run.best_baseline = place_of(rs, json_object_get(v, "best_baseline"));
-    for (int64_t i = 0; i < rs->n; i++)
-        if (rs->result[i].pub.pairs > 0 && rs->run.best_baseline >= 0)
-            rs->result[i].pub.baseline = rs->result[rs->run.best_baseline].pub.name;
+    FERRY_TRY(load_reference(f, rs, v));
     FERRY_TRY(load_answer(f, rs, json_object_get(root, "answer")));
     FERRY_HAVE(f->ctx, !f->no_memory);
     FERRY_NEED(f->ctx, !f->bad, FERRY_EDATA, "%s: '%s' is not what ferry run writes",

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "run/statistics.h"
 #include "methods/method.h"
+#include "run/statistics.h"
 #include "show/page/page.h"
 
 ferry_model_info ferry_i_served_about(const ferry_model *m)

@@ -1,7 +1,7 @@
 /* Several tasks in one table: how methods compare over a benchmark (Demsar, Statistical Comparisons of
  * Classifiers over Multiple Data Sets, JMLR 2006).
  *
- * In each task a method wins, loses or ties against that task's best baseline: it wins when the 95 %
+ * In each task a method wins, loses or ties against that task's reference (ferry_run_info): it wins when the 95 %
  * interval of the difference is above zero, so a lead that may be chance is a tie. The sign test over
  * the tasks counts the clear ones. Mean ranks are over the methods that every task has numbers for;
  * two of them differ when their mean ranks are a critical difference apart (Nemenyi, .05):
@@ -22,7 +22,7 @@ typedef struct line {
     ferry_kind kind;
     int64_t tasks, wins, ties, losses, best;
     double rank, sign_p; /* NaN: not in all tasks; no clear one */
-    int64_t verdicts[FERRY_EQUAL + 1];
+    int64_t verdicts[FERRY_BEST + 1];
 } line;
 
 typedef struct summary {
@@ -113,7 +113,7 @@ static void count_task(summary *s, const ferry_results *rs)
         l->tasks++;
         l->best += r == best;
         l->verdicts[r->verdict]++;
-        if (r == best || r->pairs == 0) continue;
+        if (r->pairs == 0) continue;
         l->wins += r->low > 0;
         l->losses += r->high < 0;
         l->ties += !(r->low > 0) && !(r->high < 0);
@@ -195,7 +195,7 @@ static void add_judged(ferry_text *t, const line *l)
     bool any = false;
 
     if (tested) ferry_i_text_addf(t, "  %6s", ferry_i_number_words(3, false, l->sign_p).s);
-    for (int v = FERRY_HELPS; v <= FERRY_EQUAL; v++) {
+    for (int v = FERRY_HELPS; v <= FERRY_BEST; v++) {
         if (l->verdicts[v] == 0) continue;
         ferry_i_text_addf(t, "%*s%lld %s",
                           any      ? 0
@@ -222,11 +222,12 @@ static ferry_status summary_table(ferry_ctx *ctx, int64_t n,
     for (int64_t i = 0; i < s.lines; i++)
         if (ferry_i_utf8_width(s.line[i].name) > width)
             width = (int)ferry_i_utf8_width(s.line[i].name);
-    ferry_i_text_addf(&t,
-                      "%lld tasks; wins, ties and losses against each one's best "
-                      "baseline (95 %% interval)\n\n%-*s  mean rank  tasks  win  tie  "
-                      "loss  best baseline  sign p  verdicts\n",
-                      (long long)n, width, "method");
+    ferry_i_text_addf(
+        &t,
+        "%lld tasks; wins, ties and losses against what each one's labels "
+        "choose without a source (95 %% interval)\n\n%-*s  mean rank  tasks  win  tie  "
+        "loss  best baseline  sign p  verdicts\n",
+        (long long)n, width, "method");
     for (int64_t i = 0; i < s.lines; i++) {
         const line *l = &s.line[i];
         ferry_i_text_addf(&t, "%s%*s  %9s  %5lld  %3lld  %3lld  %4lld  %13lld", l->name,
@@ -258,7 +259,7 @@ static json_t *line_json(const line *l)
 {
     json_t *verdicts = json_object();
 
-    for (int v = FERRY_HELPS; v <= FERRY_EQUAL; v++)
+    for (int v = FERRY_HELPS; v <= FERRY_BEST; v++)
         if (l->verdicts[v] > 0)
             (void)json_object_set_new(verdicts, ferry_verdict_name((ferry_verdict)v),
                                       json_integer((json_int_t)l->verdicts[v]));

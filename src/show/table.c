@@ -46,6 +46,7 @@ static void choose_rows(ferry_sheet *s)
                 break;
             }
     show(s, &n, ferry_results_at(s->rs, s->run->best_baseline));
+    if (s->run->primary) show(s, &n, ferry_results_find(s->rs, s->run->primary->name));
     for (int64_t i = 1; i <= s->rows; i++)
         if (ferry_i_results_ranked(s->rs, i)->uses != FERRY_USES_CONTROL)
             show(s, &n, ferry_i_results_ranked(s->rs, i));
@@ -72,23 +73,35 @@ ferry_sheet ferry_i_sheet(const ferry_results *rs, bool few)
 
 /* ---- cells ---- */
 
-/* "+0.052 [+0.031, +0.070]" in the metric's own sign. */
+/* "+0.052 (0.031 to 0.070)": positive is better, whatever the metric. */
 static void versus_cell(const ferry_sheet *s, const ferry_result *r, char *buf, size_t n)
 {
     const int places = ferry_i_metric_places(s->rs, 0);
-    const bool larger = ferry_result_metric_at(r, 0)->larger_is_better;
-    const ferry_words d = ferry_i_number_words(places, true, larger ? r->gain : -r->gain);
+    const ferry_words d = ferry_i_number_words(places, true, r->gain);
 
-    if (ferry_results_at(s->rs, s->run->best_baseline) == r)
+    if (r->pairs == 0 && ferry_results_at(s->rs, s->run->best_baseline) == r)
         (void)snprintf(buf, n, "best baseline");
     else if (isnan(r->low))
         (void)snprintf(buf, n, "%s", d.s);
     else if (isnan(r->p_compare))
         (void)snprintf(buf, n, "equal in every repeat");
     else
-        (void)snprintf(buf, n, "%s [%s, %s]", d.s,
-                       ferry_i_number_words(places, true, larger ? r->low : -r->high).s,
-                       ferry_i_number_words(places, true, larger ? r->high : -r->low).s);
+        (void)snprintf(buf, n, "%s (%s to %s)", d.s,
+                       ferry_i_number_words(places, false, r->low).s,
+                       ferry_i_number_words(places, false, r->high).s);
+}
+
+/* "open (at most +0.061)": either way, no larger difference. */
+static void verdict_cell(const ferry_sheet *s, const ferry_result *r, char *buf, size_t n)
+{
+    const char *word = r->verdict ? ferry_verdict_name(r->verdict) : "";
+
+    if (r->verdict == FERRY_OPEN && isfinite(r->most))
+        (void)snprintf(
+            buf, n, "%s (at most %s)", word,
+            ferry_i_number_words(ferry_i_metric_places(s->rs, 0), true, r->most).s);
+    else
+        (void)snprintf(buf, n, "%s", word);
 }
 
 static void seconds_cell(const ferry_result *r, char *buf, size_t n)
@@ -119,11 +132,12 @@ const char *ferry_i_sheet_cell(const ferry_sheet *s, int64_t row, int64_t col,
         if (!r) return "fit s";
         seconds_cell(r, buf, FERRY_CELL);
     } else if (s->versus && col == s->metrics + 3) {
+        if (!r && ferry_i_results_by_policy(s->rs)) return "vs target only [95 %]";
         if (!r) return "vs best baseline [95 %]";
         versus_cell(s, r, buf, FERRY_CELL);
     } else {
         if (!r) return "verdict";
-        return r->verdict ? ferry_verdict_name(r->verdict) : "";
+        verdict_cell(s, r, buf, FERRY_CELL);
     }
     return buf;
 }
@@ -256,6 +270,16 @@ static void add_skipped(ferry_text *t, const ferry_sheet *s)
                           (long long)n, n == 1 ? " has" : "s have");
 }
 
+/* What "vs target only" is: T is no row of the table. */
+static void add_reference(ferry_text *t, const ferry_sheet *s)
+{
+    if (s->versus && ferry_i_results_by_policy(s->rs))
+        ferry_i_text_addf(t, "target only: what your labels choose without transfer, %s.\n",
+                          ferry_i_number_words(ferry_i_metric_places(s->rs, 0), false,
+                                               s->run->reference_mean)
+                              .s);
+}
+
 /* "  Use      text", broken so that texts stand below each other. */
 static void add_line(ferry_text *t, const char *word, const char *text)
 {
@@ -307,6 +331,7 @@ ferry_status ferry_i_results_table(ferry_ctx *ctx, const ferry_results *rs, bool
         ferry_i_text_addf(&t, "%lld more method%s: ferry table DIR --all.\n",
                           (long long)(ran - s.rows), ran - s.rows == 1 ? "" : "s");
     add_skipped(&t, &s);
+    add_reference(&t, &s);
     ferry_i_report_wrap(&t, s.run->sentence, 0);
     FERRY_HAVE(ctx, !t.failed);
     FERRY_MOVE(*out, t.s);

@@ -36,7 +36,11 @@ const ferry_opt ferry_i_evaluate_table[] = {
     FERRY_OPT(
         ferry_evaluate_settings, REAL, least, -1, -1, 1e300,
         "the least difference that matters, in units of the first metric; -1: 0.01 of "
-        "a share, else a hundredth of the best baseline's"),
+        "a share, else a hundredth of the reference's"),
+    FERRY_OPT_STRING(
+        ferry_evaluate_settings, primary, "",
+        "the transfer method that the primary comparison is about; empty: what "
+        "the visible labels choose"),
     FERRY_OPT_ONE_OF(ferry_evaluate_settings, answer, "yes|single|no", "yes",
                      "say what to use, what to expect and what the source is worth; "
                      "single: of one method, not of an average of several"),

@@ -20,6 +20,7 @@ typedef struct ferry_evaluate_settings {
     int predictions;     /* kept: first | all */
     int splits;          /* kept: which labels were visible */
     double least;        /* difference that matters; < 0: a hundredth */
+    const char *primary; /* a transfer method, or "" */
 } ferry_evaluate_settings;
 /* A metric that a task may name (run/metrics.c). */
 typedef struct ferry_metric_info {

@@ -87,9 +87,9 @@ evaluate: {repeats: 3}
 """)
     ferry("run", "task.yaml", "-o", "out", cwd=folder)
     by = {m["name"]: m for m in results(folder, "out")["results"]}
-    assert by["pooled"]["verdict"]["verdict"] == "helps", by["pooled"]
+    assert by["pooled"]["verdict"]["verdict"] == "best", by["pooled"]
     assert "shuffled-labels" in str(by["pooled"]), by["pooled"]
-    assert by["alone"]["verdict"]["verdict"] == "unused", by["alone"]
+    assert by["alone"]["verdict"]["verdict"] == "ignores source", by["alone"]
 
 
 def test_fails(folder):

@@ -137,6 +137,145 @@ static void student_case(const char *what, const json_t *o)
              golden_at(o, "quantile"), 1e-7);
 }
 
+static void step_down_case(ferry_ctx *ctx, const json_t *o)
+{
+    int64_t draws = 0;
+    double *p = reals(golden_at(o, "p")), *z = golden_array(o, "Z", &draws, NULL);
+    const int64_t n = (int64_t)json_array_size(golden_at(o, "p"));
+
+    assert_ok(ctx, ferry_i_step_down_by(ctx, n, draws, z, p));
+    for (int64_t i = 0; i < n; i++)
+        same("step_down", "adjusted", p[i],
+             json_array_get(golden_at(o, "adjusted"), (size_t)i), 1e-9);
+    free(z);
+    free(p);
+}
+
+/* Of cells that are scored: what the repeat showed is no question. */
+static void primary_case(ferry_ctx *ctx, const json_t *o)
+{
+    int64_t repeats = 0, methods = 0, n = 0;
+    double *cv = golden_array(o, "cv", &repeats, &methods);
+    double *cells = golden_array(o, "cells", &repeats, &n);
+    uint8_t *seen = seen_of(golden_at(o, "visible"), repeats, n);
+    int32_t *cell = calloc((size_t)(repeats * n), sizeof *cell);
+
+    assert_ok(ctx, ferry_i_primary_cells(ctx, repeats, n, methods, cv, seen, cell));
+    for (int64_t k = 0; k < repeats * n; k++)
+        if (!seen[k]) assert_int_equal(cell[k], (int)cells[k]);
+    free(cell);
+    free(seen);
+    free(cells);
+    free(cv);
+}
+
+static void worth_case(const char *what, const json_t *o)
+{
+    double *drawn = reals(golden_at(o, "draws")), half = 0;
+    const json_t *out = golden_at(o, "out");
+
+    same(what, "worth",
+         ferry_i_worth(golden_real(o, "own"),
+                       (int64_t)json_array_size(golden_at(o, "draws")), drawn, &half),
+         json_array_get(out, 0), 1e-9);
+    same(what, "half", half, json_array_get(out, 1), 1e-7);
+    free(drawn);
+}
+
+/* args: used, corrected p that it is better, and worse, p_high, p_low, beats others, as good, at most, least. */
+static void word_case(const char *what, const json_t *o)
+{
+    const json_t *a = golden_at(o, "args");
+    double x[9];
+    ferry_results rs = {0};
+    ferry_entry r = {0};
+
+    for (size_t i = 0; i < 9; i++)
+        x[i] = json_is_boolean(json_array_get(a, i))
+                   ? json_is_true(json_array_get(a, i))
+                   : json_number_value(json_array_get(a, i));
+    r.unused = x[0] == 0;
+    r.better = x[1] < 0.05;
+    r.worse = x[2] < 0.05;
+    r.beats_others = x[5] > 0;
+    r.pub.pairs = 1;
+    r.pub.p_high = x[3];
+    r.pub.p_low = x[4];
+    r.pub.as_good = (int64_t)x[6];
+    r.pub.most = x[7];
+    r.pub.p_best = 1;
+    rs.run.least = x[8];
+    if (strcmp(ferry_verdict_name(ferry_i_verdict_of(&rs, &r)),
+               json_string_value(golden_at(o, "word"))) != 0)
+        fail_msg("%s: %s is not %s", what, ferry_verdict_name(ferry_i_verdict_of(&rs, &r)),
+                 json_string_value(golden_at(o, "word")));
+    r.pub.p_best = 0.01; /* better than the best in hindsight, too */
+    if (ferry_i_verdict_of(&rs, &r) == FERRY_BEST)
+        assert_string_equal(json_string_value(golden_at(o, "word")), "helps");
+}
+
+/* Normal numbers that go together as two tests do, by the formula itself, against their correlation. */
+static void test_tests_go_together(void **state)
+{
+    enum { TESTS = 3, WIDTH = 6, TURNS = 4, MANY = 40000 };
+    static double effect[TESTS][WIDTH] = {
+        {.3, -.2, .1, NAN, -.4, .2}, {.1, -.3, .2, NAN, .1, -.1}, {0, 0, 0, NAN, 0, 0}};
+    static double mean[TESTS][TURNS] = {{.5, .1, .3, .1}, {.1, .2, .4, .1}, {0, 0, 0, 0}};
+    ferry_tested t[TESTS];
+    double law[TESTS * TESTS], sum = 0;
+    ferry_rng rng;
+
+    (void)state;
+    for (int m = 0; m < TESTS; m++)
+        t[m] = (ferry_tested){
+            .c = {.mu = ferry_i_mean(TURNS, mean[m]), .va = .02 + .01 * m, .vr = .03},
+            .effect = effect[m],
+            .mean = mean[m]};
+    ferry_i_together(TESTS, WIDTH, TURNS, t, law);
+    assert_close(law[0], 1, 1e-12);
+    assert_close(law[8], 0, 1e-12); /* nothing differs */
+    assert_close(law[1], law[3], 0);
+    ferry_i_rng_seed(&rng, 1, 1);
+    for (int k = 0; k < MANY; k++) {
+        double z[2] = {0, 0}, xi[WIDTH], eta[TURNS];
+        for (int i = 0; i < WIDTH; i++)
+            xi[i] = ferry_i_rng_normal(&rng);
+        for (int r = 0; r < TURNS; r++)
+            eta[r] = ferry_i_rng_normal(&rng);
+        for (int m = 0; m < 2; m++) {
+            double b = 0, a = 0, sb = 0, sa = 0;
+            for (int i = 0; i < WIDTH; i++) {
+                if (isnan(effect[m][i])) continue;
+                b += xi[i] * effect[m][i];
+                sb += effect[m][i] * effect[m][i];
+            }
+            for (int r = 0; r < TURNS; r++) {
+                a += eta[r] * (mean[m][r] - t[m].c.mu);
+                sa += pow(mean[m][r] - t[m].c.mu, 2);
+            }
+            z[m] = (b * sqrt(t[m].c.vr / sb) + a * sqrt(t[m].c.va / sa)) /
+                   sqrt(t[m].c.vr + t[m].c.va);
+        }
+        sum += z[0] * z[1] / MANY;
+    }
+    assert_close(law[1], sum, 0.03);
+}
+
+/* Tests that are the same cost nothing, tests that know nothing of each other cost what they cost together; one alone is as it is. */
+static void test_what_correcting_costs(void **state)
+{
+    static const double same_law[] = {1, 1, 1, 1}, own_law[] = {1, 0, 0, 1};
+    double p[] = {.03, .03}, q[] = {.03, .2}, one = .04;
+
+    assert_ok(*state, ferry_i_step_down(*state, 2, same_law, p));
+    assert_close(p[0], .03, .01);
+    assert_ok(*state, ferry_i_step_down(*state, 2, own_law, q));
+    assert_close(q[0], 1 - .97 * .97, .01);
+    assert_close(q[1], .2, 1e-12);
+    assert_ok(*state, ferry_i_step_down(*state, 1, own_law, &one));
+    assert_close(one, .04, 0);
+}
+
 static void max_t_case(ferry_ctx *ctx, const char *what, const json_t *o)
 {
     static const char *const keys[] = {"p_high", "p_low"};
@@ -235,6 +374,10 @@ static void test_golden_of_the_verdict(void **state)
     json_array_foreach(golden_at(root, "student"), i, o) student_case("student", o);
     json_array_foreach(golden_at(root, "crossed"), i, o) crossed_case(*state, "crossed", o);
     json_array_foreach(golden_at(root, "linear_share"), i, o) share_case("phi", o);
+    json_array_foreach(golden_at(root, "worth"), i, o) worth_case("worth", o);
+    json_array_foreach(golden_at(root, "word"), i, o) word_case("word", o);
+    step_down_case(*state, golden_at(root, "step_down"));
+    primary_case(*state, golden_at(root, "primary_cells"));
     json_decref(root);
 }
 
@@ -593,6 +736,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_golden, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_tests_go_together, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_what_correcting_costs, ctx_setup,
+                                        ctx_teardown),
         cmocka_unit_test_setup_teardown(test_golden_of_the_verdict, ctx_setup,
                                         ctx_teardown),
         cmocka_unit_test_setup_teardown(test_counts_equal_recomputing, ctx_setup,

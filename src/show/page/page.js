@@ -148,7 +148,8 @@ function table(columns, rows, command) {
 /* ---- one run ---- */
 
 function verdictOf(r) { return r.verdict ? r.verdict.verdict : ''; }
-function verdictClass(v) { return v === 'helps' ? 'helps' : v === 'harms' || v === 'weaker' ? 'harms' : null; }
+/* Old folders have words of their own. */
+function verdictClass(v) { return v === 'helps' || v === 'best' ? 'helps' : ['harms', 'weaker', 'weak learner'].includes(v) ? 'harms' : null; }
 
 function mean(xs) { return xs.reduce((a, b) => a + b, 0) / xs.length; }
 
@@ -165,17 +166,19 @@ function resultsSection(run) {
   const controls = controlDots(d.results);
   const metrics = Object.keys(d.results[0].metrics), decimals = Object.fromEntries(metrics.map(m => [m, places(d.results, m)]));
   const spread = (r, m) => rounded(r.metrics[m].mean, decimals[m]) + (r.runs.length > 1 && Number.isFinite(r.metrics[m].mean) ? ' ± ' + rounded(r.metrics[m].std, decimals[m]) : '');
-  const versus = r => rounded(r.versus.difference, decimals[metric], true) + (r.versus.low === null ? '' : ' [' + rounded(r.versus.low, decimals[metric], true) + ', ' + rounded(r.versus.high, decimals[metric], true) + ']');
+  const versus = r => rounded(r.versus.difference, decimals[metric], true) + (r.versus.low === null ? '' : ' (' + rounded(r.versus.low, decimals[metric]) + ' to ' + rounded(r.versus.high, decimals[metric]) + ')');
+  const reference = d.verdict.reference === 'target only' ? 'what the labels choose without the source' : d.verdict.best_baseline + ', the best baseline';
+  const most = r => verdictOf(r) === 'open' && Number.isFinite(r.verdict.at_most) ? 'open (at most ' + rounded(r.verdict.at_most, decimals[metric], true) + ')' : verdictOf(r);
   for (const row of rows) row.text = spread(d.results.find(r => r.name === row.name), metric);
   const gains = d.results.filter(r => r.versus && Number.isFinite(r.versus.difference)).map(r => ({ name: r.name, kind: r.kind, mean: r.versus.difference, low: r.versus.low === null ? r.versus.difference : r.versus.low, high: r.versus.high === null ? r.versus.difference : r.versus.high, text: versus(r) }));
-  const columns = [{ title: 'method', text: true }, { title: 'kind', text: true }, { title: 'verdict', text: true }, ...metrics.map(m => ({ title: m })), { title: 'fit s' }, { title: 'against the best baseline' }];
-  const cells = d.results.map(r => [r.name, r.kind, { show: verdictOf(r), value: verdictOf(r), class: verdictClass(verdictOf(r)) },
+  const columns = [{ title: 'method', text: true }, { title: 'kind', text: true }, { title: 'verdict', text: true }, ...metrics.map(m => ({ title: m })), { title: 'fit s' }, { title: d.verdict.reference === 'target only' ? 'vs target only' : 'vs best baseline' }];
+  const cells = d.results.map(r => [r.name, r.kind, { show: most(r), value: verdictOf(r), class: verdictClass(verdictOf(r)) },
     ...metrics.map(m => ({ show: spread(r, m), value: r.metrics[m].mean })),
     { show: mean(r.fit_seconds) < 0.01 ? '<0.01' : number(mean(r.fit_seconds), 2), value: mean(r.fit_seconds) },
     r.versus ? { show: versus(r), value: r.versus.difference } : { show: r.name === d.verdict.best_baseline ? 'best baseline' : '', value: null }]);
   const out = [el('h2', {}, 'Results'),
     plot(metric + ' of every method', 'Small dots are repeats, the large one their mean, the bar one standard deviation to each side.' + (controls.length ? ' Open shapes are the same method under a control: a method whose shapes reach its dot owes nothing to what was made up.' : ''), rows.concat(runs, controls), run.command, w => plots.forest(w, metric, rows, runs, controls)),
-    gains.length ? plot('Difference to ' + d.verdict.best_baseline + ', the best baseline', 'In ' + metric + ', with the 95 % interval.', gains, run.command, w => plots.forest(w, 'difference in ' + metric, gains, [], [], true)) : null,
+    gains.length ? plot('Difference to ' + reference, 'In ' + metric + (d.schema >= 3 ? ', positive is better' : '') + ', with the 95 % interval.', gains, run.command, w => plots.forest(w, 'difference in ' + metric, gains, [], [], true)) : null,
     table(columns, cells, run.command)];
   if (d.skipped.length) out.push(el('details', {}, el('summary', {}, 'No result from ' + d.skipped.map(s => s.name).join(', ')), d.skipped.map(s => el('p', {}, s.name + ': ' + s.reason))));
   return out;
@@ -383,7 +386,7 @@ function compareSections(runs) {
     const sources = run.run ? run.run.domains.filter(d => d.role === 'source').map(d => d.name).join(' + ') : '';
     return Number.isFinite(best) && sources ? [{ row: sources, col: run.results.target, value: best, text: signed(best), sign: best < 0 ? 'minus' : 'plus' }] : [];
   });
-  if (new Set(pairs.map(p => p.row + '\n' + p.col)).size > 1) out.push(plot('Source by target', 'What the best transfer method gains over the best baseline.', pairs, command, w => plots.matrix(w, 'source', 'target', [...new Set(pairs.map(p => p.row))], [...new Set(pairs.map(p => p.col))], pairs, true), 760));
+  if (new Set(pairs.map(p => p.row + '\n' + p.col)).size > 1) out.push(plot('Source by target', 'What the best transfer method gains over what it is compared with.', pairs, command, w => plots.matrix(w, 'source', 'target', [...new Set(pairs.map(p => p.row))], [...new Set(pairs.map(p => p.col))], pairs, true), 760));
   return out;
 }
 
