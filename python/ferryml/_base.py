@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _data
-from ._data import GOALS, Classes, Domain, Known, as_domains, hidden, labels_of, matrix, new_domain, plain, ratings_of, recognised
+from ._data import GOALS, LEFT_OUT, Classes, Domain, Known, as_domains, hidden, labels_of, matrix, new_domain, plain, ratings_of, recognised
 from ._lib import Handle, context, lib, text, warn
 from ._links import doubts, links_of, say
 from ._model import Model, Rows
@@ -88,7 +88,21 @@ class FerryEstimator(BaseEstimator):
     def __getstate__(self):
         state = dict(super().__getstate__())
         state.pop("_rows", None)
+        if "model_" in state and state.get("sources") is not None:
+            state["sources"] = LEFT_OUT
         return state
+
+    # Copies have the sources: only what is pickled has not.
+
+    def __copy__(self):
+        out = type(self).__new__(type(self))
+        out.__dict__.update({k: v for k, v in self.__dict__.items() if k != "_rows"})
+        return out
+
+    def __deepcopy__(self, memo):
+        out = copy.copy(self)
+        out.__dict__.update(copy.deepcopy(out.__dict__, memo))
+        return out
 
     def __sklearn_is_fitted__(self):
         return "model_" in self.__dict__

@@ -628,10 +628,28 @@ def recognised(known, d):
     return False, None
 
 
+class _LeftOut:
+    """In the place of the sources of a model that was pickled after its fit: it predicts without them."""
+
+    def __repr__(self):
+        return "<left out of the pickle>"
+
+    def __reduce__(self):
+        return "LEFT_OUT"
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+LEFT_OUT = _LeftOut()
+
+
 def as_domains(sources, default=Source):
     """Pairs of name and Source or Bridge of what was given as sources: one, a list, or a dict of them by name."""
     if sources is None:
         return []
+    if sources is LEFT_OUT:
+        raise ValueError("a fitted model is pickled without its sources: to fit it again, give them, fit(X, y, sources=...), or set_params(sources=None)")
     if isinstance(sources, Domain):
         sources = [sources]
     keys = [str(k) for k in sources] if isinstance(sources, dict) else itertools.repeat(None)

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import _BaseComposition, available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import new_task
-from ._data import Domain, Named, _from_protocol, as_domains, hidden, labels_of, plain
+from ._data import LEFT_OUT, Domain, Named, _from_protocol, as_domains, hidden, labels_of, plain
 from ._lib import context
 from ._links import _alone, _names, _width
 from ._types import Array, Labels, Reals, Sources, Target
@@ -210,6 +210,23 @@ class TransferPipeline(_BaseComposition):
         self.steps = steps
 
     # ---- parameters ----
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        last = self.steps[-1][1]
+        if "estimator_" in state and getattr(last, "sources", None) is not None:  # as the estimator itself does
+            state["steps"] = [*self.steps[:-1], (self.steps[-1][0], clone(last).set_params(sources=LEFT_OUT))]
+        return state
+
+    def __copy__(self):
+        out = type(self).__new__(type(self))
+        out.__dict__.update(self.__dict__)
+        return out
+
+    def __deepcopy__(self, memo):
+        out = type(self).__new__(type(self))
+        out.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return out
 
     @property
     def _named(self):

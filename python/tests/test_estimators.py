@@ -1,4 +1,5 @@
 """Estimators as users of scikit-learn use them: with sources, in pipelines and searches, saved, on all kinds of input."""
+import copy
 import io
 import os
 import pickle
@@ -317,6 +318,30 @@ class Saving(unittest.TestCase):
             np.testing.assert_array_equal(getattr(model, call)(x), getattr(back, call)(x), name)
             n += 1
         self.assertGreater(n, 35)
+
+    def test_pickled_without_sources(self):
+        """A fitted model predicts without its sources, so its pickle has none; a copy has, and so has one that is not fitted."""
+        wide = Source(np.tile(XS, (200, 1)), np.tile(YS, 200), name="wide")
+        model = ferryml.CDSPP(sources=[wide])
+        self.assertEqual(pickle.loads(pickle.dumps(model)).sources[0].X.shape, wide.X.shape)
+        model.fit(XT, YT)
+        pipe = ferryml.make_transfer_pipeline(ferryml.CDSPP(sources=[wide])).fit(XT, YT)
+        for fitted, inside in ((model, model), (pipe, pipe.steps[-1][1])):
+            data = pickle.dumps(fitted)
+            self.assertLess(len(data), 50_000)
+            back = pickle.loads(data)
+            np.testing.assert_array_equal(back.predict(XT), fitted.predict(XT))
+            self.assertIn("left out of the pickle", repr(back))
+            for again in (back, clone(back)):
+                with self.assertRaisesRegex(ValueError, "pickled without its sources: .* give them"):
+                    again.fit(XT, YT)
+            np.testing.assert_array_equal(clone(back).fit(XT, YT, sources=[wide]).predict(XT), fitted.predict(XT))
+            self.assertIs(inside.sources[0], wide)  # that which was pickled keeps them
+            for twin in (copy.copy(fitted), copy.deepcopy(fitted)):
+                np.testing.assert_array_equal(twin.fit(XT, YT).predict(XT), fitted.predict(XT))
+        streams = ferryml.HetOMTL(sources=[SOURCES[0]]).fit(XT[:20], YT[:20])
+        other = copy.deepcopy(streams).partial_fit(XT[20:], 1 - YT[20:])
+        self.assertFalse((other.decision_function(XT) == streams.decision_function(XT)).all())  # the copy alone learned
 
     def test_a_file_of_the_command(self):
         with tempfile.TemporaryDirectory() as folder:
