@@ -343,7 +343,7 @@ static ferry_status new_domain(const ferry_place *p, ferry_domain **out)
 {
     static const char *const keys[] = {"name",  "role",     "x",       "views",
                                        "y",     "labelled", "ratings", "graphs",
-                                       "pairs", "text",     "same_as"};
+                                       "pairs", "text",     "same_as", "same"};
     static const char *const roles[] = {"source", "intermediate", "target"};
     ferry_status st = FERRY_OK;
     ferry_place name_at, role_at;
@@ -384,6 +384,7 @@ static ferry_status fill(const ferry_place *p, ferry_goal goal, const ferry_opts
         FERRY_TRY(ferry_i_place_bad(&part, "goes with x; with views it is a key of each"));
     if (has_views)
         FERRY_TRY(add_list(&views, "a list of views", "x", opts, FERRY_DATA_VIEW, &how, d));
+    if (ferry_i_place_get(p, "same", &part)) FERRY_TRY(ferry_i_parse_same(&part, d));
     const char *label = has_views && !has_y ? ferry_opts_get(opts, "label") : NULL;
     if (label && strcmp(label, "none") != 0 && !d->labels)
         FERRY_TRY(

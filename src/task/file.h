@@ -101,6 +101,8 @@ ferry_status ferry_i_parse_domain(const ferry_place *p, ferry_task *task);
 /* same_as: of the views of a domain, once all domains are there (same_as.c). */
 ferry_status ferry_i_parse_same_as(const ferry_place *domain, const ferry_task *task,
                                    ferry_domain *d);
+/* same: {COLUMN: COLUMN of the target}, of a domain that has its views (same.c). */
+ferry_status ferry_i_parse_same(const ferry_place *p, ferry_domain *d);
 /* The file of "pairs:" of a domain, once all domains are there (pairs.c). */
 ferry_status ferry_i_parse_pairs(const ferry_place *p, ferry_task *task, ferry_domain *d);
 /* The path a file name in the task file means. New string. */

@@ -570,6 +570,35 @@ static void test_bad_same_as(void **state)
         "same_as");
 }
 
+/* same: columns of a source under the names of the target's. */
+static void test_same(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_task *t;
+
+    tmp_file("other.csv", "id,a,colour,h\n1,1,red,2\n2,3,blue,4\n3,5,red,6\n", -1);
+    t = good(ctx, HEAD
+             "  - {name: s, role: source, x: other.csv, same: {a: f, colour: g}}\n" TARGET);
+    const ferry_view *v = t->domains[0]->views[0];
+    assert_int_equal(v->x->cols, 4);
+    assert_string_equal(ferry_i_ids_at(v->features, 0), "f");
+    assert_true(ferry_i_ids_find(v->features, "g=red") >= 0);
+    assert_true(ferry_i_ids_find(v->features, "g=blue") >= 0);
+    assert_true(ferry_i_ids_find(v->features, "h") >= 0);
+    assert_true(ferry_i_ids_find(v->features, "a") < 0);
+    ferry_task_free(t);
+    bad(ctx, HEAD "  - {name: s, role: source, x: other.csv, same: {b: f}}\n" TARGET,
+        "task.yaml:4: domains[0].same: there is no column 'b'");
+    bad(ctx, HEAD "  - {name: s, role: source, x: other.csv, same: {a: h}}\n" TARGET,
+        "there is a column 'h' already");
+    bad(ctx, HEAD "  - {name: s, role: source, x: plain.csv, same: {1: f}}\n" TARGET,
+        "there is no column '1'");
+    bad(ctx, HEAD "  - {name: s, role: source, x: other.csv, same: [a, f]}\n" TARGET,
+        "domains[0].same: expected {COLUMN: COLUMN of the target}");
+    bad(ctx, HEAD "  - {name: t, role: target, x: t.csv, label: last, same: {f: a}}\n",
+        "say it of the source or bridge");
+}
+
 static void test_bad_labelled(void **state)
 {
     ferry_ctx *ctx = *state;
@@ -962,6 +991,7 @@ static void test_memory(void **state)
 {
     ferry_ctx *ctx = *state;
     static char yaml[] = HEAD "  - {name: s, role: source, x: s.svm, pairs: pairs.csv}\n"
+                              "  - {name: b, role: intermediate, x: t2.csv, same: {h: f}}\n"
                               "  - name: t\n    role: target\n    label: class\n"
                               "    views: [{name: v, x: t.csv}]\n    y: {file: t.labels}\n"
                               "    graphs: [{name: g, edges: cites.tsv}]\n"
@@ -993,6 +1023,7 @@ int main(void)
         TEST(test_bad_options),
         TEST(test_same_as),
         TEST(test_bad_same_as),
+        TEST(test_same),
         TEST(test_bad_labelled),
         TEST(test_bad_labels),
         TEST(test_bad_pairs),
