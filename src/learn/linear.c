@@ -210,7 +210,7 @@ static const ferry_opt svm_opts[] = {
         "cost of errors against small weights; 0: 1, or the best of 0.1, 1 and 10 " FOLDS),
     FERRY_OPT(svm_options, REAL, eps, 1e-2, 1e-12, 1, "stopping tolerance"),
     FERRY_OPT(svm_options, REAL, tube, 0.1, 0, 1e9,
-              "regress: errors up to this cost nothing"),
+              "regress: errors up to so many deviations of the numbers cost nothing"),
     FERRY_OPT_YES_NO(svm_options, balanced, "no", "weigh classes by n / (k n_c)"),
 };
 
@@ -237,17 +237,29 @@ static void fit_with(scope *s, scope *keep, const learner *by, const void *optio
 
 extern const learner learner_svm, learner_logreg;
 
-/* e with numbers less their mean: the solver holds the constant small like any weight. */
-static examples centre(scope *s, const examples *e, double *mean)
+/* e with numbers less their mean, since the solver holds the constant small like any weight, in deviations of theirs, so
+ * that their unit does not decide what the tube takes. */
+static examples standardise(scope *s, const examples *e, double *mean, double *deviation)
 {
-    double *num = NEW(s, double, e->x.n), all = 0;
+    const double total = total_weight(s, e);
+    double *num = NEW(s, double, e->x.n), all = 0, largest = 0;
     examples to = *e;
 
     for (int64_t i = 0; i < e->x.n; i++)
         all += weight_of(e, i) * e->y.num[i];
-    *mean = sum(s, e->x.rows, all) / total_weight(s, e);
-    for (int64_t i = 0; i < e->x.n; i++)
+    *mean = sum(s, e->x.rows, all) / total;
+    for (int64_t i = 0; i < e->x.n; i++) {
         num[i] = e->y.num[i] - *mean;
+        largest = fmax(largest, fabs(num[i]));
+    }
+    largest = most(s, e->x.rows, largest);
+    all = 0;
+    for (int64_t i = 0; i < e->x.n && largest > 0; i++)
+        all += weight_of(e, i) * (num[i] / largest) * (num[i] / largest);
+    all = sum(s, e->x.rows, all);
+    *deviation = all > 0 ? largest * sqrt(all / total) : 1;
+    for (int64_t i = 0; i < e->x.n; i++)
+        num[i] /= *deviation;
     to.y.num = num;
     return to;
 }
@@ -263,11 +275,13 @@ static void svm_fit(scope *s, scope *keep, const examples *e, const void *option
                         .tube = o->tube,
                         .bias = 1,
                         .balanced = o->balanced};
-    double mean = 0;
-    const examples centred = e->y.num ? centre(s, e, &mean) : *e;
+    double mean = 0, deviation = 1;
+    const examples of = e->y.num ? standardise(s, e, &mean, &deviation) : *e;
 
-    fit_with(s, keep, &learner_svm, options, &l, 1, &centred, state);
-    m->b[0] += mean;
+    fit_with(s, keep, &learner_svm, options, &l, 1, &of, state);
+    for (int64_t j = 0; e->y.num && j < m->cols; j++)
+        m->w.at[j] *= deviation;
+    if (e->y.num) m->b[0] = m->b[0] * deviation + mean;
 }
 
 /* The usual C is what did best on 21 families of data scaled by auto, with few labels; label sets are as many separate
