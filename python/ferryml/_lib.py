@@ -104,6 +104,7 @@ WORDS = (
     (r"such as labelled: 20, or labelled: all for all there are", "such as labelled=20, or labelled=None for all there are"),
     (r"\(labelled: \{(.*?): (.*?)\}\)", r"(labelled={'\1': \2})"),
     (r"\(labelled: (.*?)\)", r"(labelled=\1)"),
+    (r"`scale: (\w+)`", r"scale='\1'"),
 )
 
 

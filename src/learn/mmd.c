@@ -46,12 +46,20 @@ static void small_mul(scope *s, bool ta, bool tb, small a, small b, small c)
     ferry_e(scope_ctx(s))->gemm(scope_ctx(s), ta, tb, 1, &x, &y, 0, &to);
 }
 
-/* a <- its Cholesky factor. Positive definite for g1, g2 > 0: it never fails but for numbers that are not finite. */
+/* a <- its Cholesky factor. Positive definite for g1, g2 > 0, unless these are lost in the rounding of what they are
+ * added to. */
 static void factor(scope *s, small a)
 {
     ferry_small to = small_ref(a);
+    const ferry_status st = ferry_e(scope_ctx(s))->chol(scope_ctx(s), &to);
 
-    scope_check(s, ferry_e(scope_ctx(s))->chol(scope_ctx(s), &to));
+    if (st == FERRY_ENUMERIC)
+        scope_fail(
+            s, FERRY_ENUMERIC,
+            "%s: features are so large, or lie so far from 0, that g1 and g2 are lost in "
+            "rounding: `scale: standard` brings them to one size",
+            scope_ctx(s)->fitting ? scope_ctx(s)->fitting : "mmltl");
+    scope_check(s, st);
 }
 
 /* x <- A^-1 x, of A = L L'. */

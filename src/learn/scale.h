@@ -92,8 +92,11 @@ typedef struct ferry_scale_facts {
     double unit;    /* typical size of the largest frequent column / of the median one;
                            1 where words are ruled out anyway */
     double spread;  /* how far the deviations of columns differ */
-    double cvsum;   /* sd / mean of the sums of rows that are not empty; inf: below 0 */
-    bool skew;      /* the median of the cells that are not 0 is below their mean; not
+    int64_t still;  /* columns of one value that is not 0 */
+    double units;  /* the largest deviation of a table's columns / the least; else spread */
+    double length; /* root of the mean squared length of a row */
+    double cvsum;  /* sd / mean of the sums of rows that are not empty; inf: below 0 */
+    bool skew;     /* the median of the cells that are not 0 is below their mean; not
                            asked where some are below 0 */
     /* of whole numbers that may be counts of frequent words, over cells that are not 0: the share that
      * is 1; the largest 0.1 quantile of a frequent column / the median of all; 0.9 quantile / median of

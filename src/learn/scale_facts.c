@@ -375,6 +375,28 @@ int64_t scale_count_far(const learning *l, double by)
     return far;
 }
 
+/* What the units of columns show in. */
+static void find_units(learning *l, double *list)
+{
+    const double n = fmax((double)l->f.n, 1);
+    double least = INFINITY, largest = 0, square = 0;
+
+    for (int64_t j = 0; j < l->f.d; j++) {
+        const column *c = &l->col[j];
+        const double sd = deviation(c);
+        square += c->there / n * (sd * sd + c->mean * c->mean);
+        if (!varies(c)) {
+            l->f.still += c->there > 0 && c->mean != 0;
+            continue;
+        }
+        least = fmin(least, sd);
+        largest = fmax(largest, sd);
+    }
+    l->f.length = sqrt(square);
+    l->f.spread = find_spread(l, list);
+    l->f.units = l->f.vary >= SCALE_SMALL ? l->f.spread : largest > 0 ? largest / least : 1;
+}
+
 /* The passes in order, each resting on the one before: sums, squares around the means,
  * and logs only where words are still possible. */
 void scale_find_facts(scope *s, learning *l)
@@ -405,12 +427,12 @@ void scale_find_facts(scope *s, learning *l)
     }
     l->f.far = scale_count_far(l, SCALE_ASIDE);
     l->f.unit = 1;
+    find_units(l, list);
     if (!l->rule) return;
     l->f.skew = is_skewed(l);
     l->f.cvsum = l->f.neg || !(l->sum_mean > 0)
                      ? INFINITY
                      : sqrt(l->sum_squares / l->rows) / (l->sum_mean * l->sum_by);
-    l->f.spread = find_spread(l, list);
     if (sparse_enough(&l->f)) find_unit(s, l, list);
     if (!scale_are_words(&l->f)) scale_find_counts(s, l, list);
 }

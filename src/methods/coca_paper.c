@@ -261,6 +261,27 @@ static void choose_parts(scope *s, const problem *p, matrix w_graphs, const doub
     report_reals(s, "alpha_errors", n, error);
 }
 
+/* Weights of edges are compared with alpha and with other graphs as they are. */
+static void warn_of_weights(scope *s, const graph *g)
+{
+    double sum_of[] = {0, 0};
+
+    for (int64_t i = 0; i < g->a.n; i++) {
+        const ferry_row r = row_at(g->a, i);
+        for (int64_t e = 0; e < r.n; e++) {
+            sum_of[0] += r.value[e];
+            sum_of[1] += r.value[e] != 1 && r.value[e] != 0;
+        }
+    }
+    sums(s, g->a.rows, 2, sum_of);
+    if (sum_of[1] == 0) return;
+    ferry_i_warn_once(
+        scope_ctx(s),
+        "coca-paper: weights of the edges of graph '%s' count as they are, as published (their mean is "
+        "%.3g): in another unit the answer is another; weights of 1 have none",
+        g->name, sum_of[0] / fmax((double)entries(s, g->a), 1));
+}
+
 static const double *graph_weights(scope *s, const paper_options *o, const problem *p)
 {
     const domain *t = target(p);
@@ -287,6 +308,8 @@ static void paper_fit(scope *s, scope *keep, const problem *p, const void *optio
             name[g] = t->graph[g].name;
             scaled[g] = wt[g] * (t->n_views > 0 ? o->graph_term : 1);
         }
+        for (int g = 0; g < t->n_graphs; g++)
+            warn_of_weights(s, &t->graph[g]);
         w_graphs = merge_graphs(s, t->n_graphs, t->graph, scaled, false);
         report_named(s, "graph_weights", t->n_graphs, name, wt);
     }

@@ -104,6 +104,50 @@ static void warn_of_lost(ferry_ctx *ctx, const ferry_space *s)
         f->lost_mean);
 }
 
+/* What is done to rows although the columns of a table may each have a unit of their own; NULL: nothing that they show
+ * in. Words and histograms have one unit for all. */
+static const char *adds_up(const ferry_prepared *p, const ferry_space *s)
+{
+    if (!s->scale->dense) return NULL;
+    if (s->scale->kind == FERRY_SCALE_L2 || p->wants.scale == FERRY_SCALE_NEAR)
+        return "rows are brought to length 1";
+    return s->forced ? "rows are divided by their sum" : NULL;
+}
+
+/* A method that adds up the columns of a row takes them in their units and from their zeros: where these differ that
+ * decides, and another unit gives another answer. Published methods that take features as they are do so always. */
+static void warn_of_units(scope *s, const ferry_prepared *p, const ferry_space *of)
+{
+    enum { UNITS = 10 };
+    const ferry_scale_facts *f = &of->facts;
+    const char *how = adds_up(p, of), *what = NULL;
+
+    if (p->wants.published && p->wants.scale == FERRY_SCALE_NONE && of->scale->dense)
+        ferry_i_warn_once(
+            scope_ctx(s),
+            "%s: features of view '%s' count as they are, as published: their unit and "
+            "their zero decide how much (rows have a length of %.3g, deviations of columns "
+            "differ by a factor of %.3g); `scale: standard` takes both off",
+            p->wants.method, of->name, f->length, f->units);
+    if (!how) return;
+    if (f->far > 0)
+        what = scope_text(s, "%lld of its %lld columns lie far from 0", (long long)f->far,
+                          (long long)f->d);
+    else if (f->still > 0)
+        what = scope_text(s, "%lld of its %lld columns have one value that is not 0",
+                          (long long)f->still, (long long)f->d);
+    else if (f->units > UNITS)
+        what =
+            scope_text(s, "deviations of its columns differ by a factor of %.3g", f->units);
+    if (what) /* one line for all such methods of a run */
+        ferry_i_warn_once(
+            scope_ctx(s),
+            "view '%s': %s. Methods by which %s take that as it is, and another unit or "
+            "zero gives another answer: standardise the columns (`scale: standard`) unless "
+            "it is meant",
+            of->name, what, how);
+}
+
 typedef struct scaling {
     scope *keep;
     const ferry_plan *plan;
@@ -127,7 +171,8 @@ static void fit_space(scope *s, void *arg)
                 part[n++] = (ferry_scale_part){l->domain[d]->views[v]->x, l->map[d][v]};
     to->scale =
         scaler_fit(s, a->keep, (ferry_scale)p->wants.scale, to->cols, n, part, &to->facts);
-    if (must_be_roots(p, to))
+    to->forced = must_be_roots(p, to);
+    if (to->forced)
         to->scale = scaler_fit(s, a->keep, FERRY_SCALE_ROOTS, to->cols, n, part, NULL);
 }
 
@@ -403,7 +448,10 @@ ferry_prepared *prepare(scope *s, ferry_split *split, const ferry_wants *w)
     report_uses(s, &plan, p);
     fit_scales(s, keep, &plan, p);
     for (int64_t g = 0; g < p->n_spaces; g++)
-        if (p->space[g].scale) warn_of_lost(scope_ctx(s), &p->space[g]);
+        if (p->space[g].scale) {
+            warn_of_lost(scope_ctx(s), &p->space[g]);
+            warn_of_units(s, p, &p->space[g]);
+        }
     make_frames(keep, &plan, p);
     all_rows(s, keep, &plan, p);
     report_scales(s, p);

@@ -61,6 +61,8 @@ typedef struct ferry_wants {
     bool shift;   /* centring is not applied but returned (ferry_rows.shift), as it is for
                       CSR in any case */
     ferry_positive positive;
+    bool
+        published; /* where scale is none: that is the method as published, not the user's choice */
     bool shared;   /* JOINED: only columns that some delivered source has, too; sources that
                       share none with the target are left out, FERRY_ENEEDS if all are */
     bool taught;   /* sources without labels are left out, FERRY_ENEEDS if all are */
@@ -105,6 +107,7 @@ typedef struct ferry_space {
     int64_t begin, cols;       /* PATH: where its columns stand */
     ferry_ids *features;       /* names, or NULL */
     const ferry_scaler *scale; /* NULL: not asked for */
+    bool forced;               /* roots for the method's sake, not by the rule */
     ferry_scale_facts facts;
 } ferry_space;
 

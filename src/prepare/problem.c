@@ -76,6 +76,8 @@ static ferry_wants wants_of(scope *s, const ferry_task *task, const method *m,
                                                  : c->scale,
                       .missing = w->missing,
                       .positive = (ferry_positive)w->sign,
+                      .published =
+                          w->scale_default && strcmp(w->scale_default, "none") == 0,
                       .shared = w->shared,
                       .taught = (w->as != STREAM || (w->domains & WANT_SOURCES)) &&
                                 !(w->pairs && (w->as != CHAIN || task_pairs(task))),
