@@ -40,7 +40,7 @@ def test_values(folder):
         refused("demo", f"--threads={bad}", says="expected a whole number, 0 .. 1024")
     refused("demo", "--engine", "warp", says="unknown engine warp")
     refused("demo", "--gpu-memory", "lots", says="--gpu-memory lots: expected a number of bytes")
-    doctor = json.loads(ferry("doctor", "--json").out)
+    doctor = json.loads(ferry("doctor", "--json", code=None).out)
     if not next(e["works"] for e in doctor["engines"] if e["name"] == "cuda"):
         refused("demo", "--engine", "cuda", says="engine cuda needs an NVIDIA card: ")
         refused("demo", says="engine cuda needs an NVIDIA card: ", env={"FERRY_ENGINE": "cuda"})

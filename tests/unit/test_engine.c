@@ -1200,10 +1200,10 @@ static void test_blas_core(void **state)
         FERRY_FREE(a, c);
     }
     ferry_i_card_always(getenv("FERRY_TEST_ENGINE") != NULL);
-    assert_int_equal(lines, wanted[0] && strcmp(core, wanted) != 0);
+    assert_int_equal(lines, wanted[0] && strcmp(core, wanted) != 0 && !getenv("OPENBLAS_CORETYPE"));
 }
 
-/* The same in a process that was told to take the wrong kernels. */
+/* The same in a process that took the wrong kernels without being told to (main() hides who told it). */
 static void test_wrong_blas_core(void **state)
 {
     char self[1024], command[1200];
@@ -1402,6 +1402,10 @@ int main(int argc, char **argv)
     (void)argv;
     if (engine && !engine_is_there(engine)) return 0;
     if (getenv("FERRY_TEST_ONLY")) cmocka_set_test_filter(getenv("FERRY_TEST_ONLY"));
-    if (argc > 1) cmocka_set_test_filter("test_blas_core"); /* see test_wrong_blas_core */
+    if (argc > 1) { /* see test_wrong_blas_core */
+        (void)ferry_i_blas_core();
+        (void)unsetenv("OPENBLAS_CORETYPE");
+        cmocka_set_test_filter("test_blas_core");
+    }
     return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -124,7 +125,8 @@ void ferry_i_lapack_version(int *major, int *minor, int *patch)
     if (have_blas()) ferry_i_blas.ilaver(major, minor, patch);
 }
 
-/* Only with a log to tell; a context whose log is set later is still told. */
+/* Only with a log to tell; a context whose log is set later is still told. Kernels that somebody has named are left
+ * to them: the doctor tells what they cost. */
 void ferry_i_check_machine(ferry_ctx *ctx)
 {
     char text[160];
@@ -133,7 +135,7 @@ void ferry_i_check_machine(ferry_ctx *ctx)
     ctx->machine_checked = true;
     const char *core = ferry_i_blas_core(), *wanted = ferry_i_blas_core_wanted();
     if (ferry_i_isa_problem(text, sizeof text)) ferry_i_warn_once(ctx, "%s", text);
-    if (wanted[0] && strcmp(core, wanted) != 0)
+    if (wanted[0] && strcmp(core, wanted) != 0 && !getenv("OPENBLAS_CORETYPE"))
         ferry_i_warn_once(ctx,
                           "OpenBLAS runs its %s kernels, which are slow on this CPU: set "
                           "OPENBLAS_CORETYPE=%s before the program starts",
