@@ -3080,7 +3080,7 @@ class HeMapPaperTransformer(FerryTransformer):
 
 
 class HetOMTL(_Stream, FerryClassifier):
-    """Online learning of a target's stream: six experts, a detector of drift.
+    """Online learning of a target's stream: eight experts, a detector of drift.
 
     Needs a view of the target.
 
@@ -6424,7 +6424,7 @@ class SVM(FerryClassifier):
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     tube : float, default 0.1
-        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
+        Regress: errors up to so many deviations of the numbers cost nothing. Values: 0 .. 1e+09.
     balanced : bool, default False
         Weigh classes by n / (k n_c). Values: yes | no.
     train : str, default 'auto'
@@ -6502,7 +6502,7 @@ class SVMRegressor(FerryRegressor):
     eps : float, default 0.01
         Stopping tolerance. Values: 1e-12 .. 1.
     tube : float, default 0.1
-        Regress: errors up to this cost nothing. Values: 0 .. 1e+09.
+        Regress: errors up to so many deviations of the numbers cost nothing. Values: 0 .. 1e+09.
     balanced : bool, default False
         Weigh classes by n / (k n_c). Values: yes | no.
     train : str, default 'auto'

@@ -17,14 +17,15 @@ X, Y = load_breast_cancer(return_X_y=True)
 ORDER = np.random.default_rng(0).permutation(len(Y))
 S, T = ORDER[:300], ORDER[300:]
 FEW = np.where(np.arange(len(T)) < 10, Y[T], np.nan)
+UNITS = "another unit or zero gives another answer"
 
 
 def said(call):
-    """FerryWarnings of a call."""
+    """FerryWarnings of a call, but for that about the units of columns: these tables have many."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         call()
-    return [str(w.message) for w in seen if issubclass(w.category, FerryWarning)]
+    return [str(w.message) for w in seen if issubclass(w.category, FerryWarning) and UNITS not in str(w.message)]
 
 
 def unrelated(seed=0, n=200, width=6):

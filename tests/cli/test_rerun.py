@@ -70,7 +70,7 @@ def test_first_schema(folder):
     ferry("report", folder + "/o", "-q")
     assert "as it was said then" in read(folder, "o/report.html")
     assert "the same numbers as in" in ferry("rerun", folder + "/o", "-o", folder + "/again").err
-    assert parses(read(folder, "again/results.json"))["schema"] == 2
+    assert parses(read(folder, "again/results.json"))["schema"] == 3
     d["results"][0]["metrics"]["accuracy"]["runs"][0] += 0.125
     write(folder, "o/results.json", json.dumps(d))
     assert "gave other numbers" in ferry("rerun", folder + "/o", code=1).err

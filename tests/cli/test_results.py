@@ -4,7 +4,7 @@ import random
 import re
 import sys
 
-from harness import csv_rows, ferry, main, parses, read, refused, small_task, write
+from harness import FERRY, csv_rows, ferry, main, parses, read, refused, small_task, write
 
 
 def with_methods(folder, task, text, name="mine.yaml"):
@@ -21,9 +21,9 @@ def test_one_screen(folder):
     lines = r.out.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("method "))
     assert lines[head].endswith("verdict"), lines[head]
-    # a command to copy is as long as its paths
     [after] = [line for line in lines[:head] if line.startswith("  Next  ")]
-    wide = max(len(line) for line in lines[:-1] if line != after)
+    # a command to copy is as long as its paths
+    wide = max(len(line.replace(FERRY, "ferry").replace(folder, "")) for line in lines if line != after)
     assert len(lines) <= 36 and wide <= 100, (len(lines), wide)
     assert f" fit {task} -o model.ferry" in after and lines[-1] == f"Why: ferry explain {folder}/o.", (after, lines[-1])
     mine, rows = results(folder + "/o"), lines[head + 1:lines.index("", head)]

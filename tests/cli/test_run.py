@@ -72,7 +72,7 @@ def test_controls(folder):
         hemap = next(m for m in d["results"] if m["name"] == "hemap")
         assert d["verdict"]["controls"] == level
         assert [c["control"] for c in hemap["verdict"]["controls"]] == expected, hemap
-        assert d["schema"] == 2
+        assert d["schema"] == 3
         assert hemap["verdict"]["verdict"] in ("open", "ignores source", "weak learner"), hemap
         assert all(m["verdict"] is None for m in d["results"] if m["kind"] == "baseline")
     refused("run", task, "--controls", "some", says="none | quick | full", cwd=folder)

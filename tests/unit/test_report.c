@@ -198,7 +198,7 @@ static void test_words(void **state)
         "vs best baseline [95 %]\nttl     transfer     0.847 ± 0.030  0.847 ± 0.030   0.50  +0.110 (");
     rs = results_of(FERRY_CLASSIFY, 10, 10);
     add(rs, "svm", FERRY_KIND_BASELINE, 0.8, 0.01);
-    has(*state, rs, "It is target only; no transfer method\nran.");
+    has(*state, rs, "It is target only; no transfer method ran.\n");
     rs = results_of(FERRY_CLASSIFY, 10, 10);
     add(rs, "ttl", FERRY_KIND_TRANSFER, 0.8, 0.01);
     has(*state, rs, "No baseline ran to compare it with.");
