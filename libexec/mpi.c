@@ -1,33 +1,156 @@
 /* libferry_mpi.so: messages between ranks by MPI (src/core/ranks.h says what they are for).
  *
- * Linked with MPI, which libferry is not: who has one machine needs none of it. MPI's own waiting spins on
- * a core that a fit could use, so nothing here waits inside of MPI: it asks, and sleeps a little between.
- * A message is 8 bytes that say how long it is, then its bytes in pieces that an int can count. All on a
- * communicator of our own: a program that uses MPI itself does not meet them. */
+ * Linked with MPI, which libferry is not: who has one machine needs none of it. A message is 8 bytes that say how long it
+ * is, then its bytes in pieces that an int can count. All on a communicator of our own: a program that uses MPI itself does
+ * not meet them.
+ *
+ * MPI's own waiting spins on a core that a fit could use; with sched_yield() between its looks, a wait takes whole slices
+ * of time where cores are busy. So nothing here waits inside of MPI: it looks, and then sleeps until its bell rings. The
+ * ranks of a machine have a word each in memory that they share; who has sent something, or taken something long, rings at
+ * the other end. A bell that rings early or not at all costs a look or a nap, never a message. */
+#define _GNU_SOURCE /* syscall */
 #include <mpi.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
 #include <time.h>
+#include <unistd.h>
 
 #include "core/ranks.h"
 
-enum { PIECE = 1 << 30 };
+enum { PIECE = 1 << 30, LOOKS = 200 /* before the first sleep */ };
 
 static MPI_Comm all = MPI_COMM_NULL;
 static int own_init;                  /* MPI was started here */
 static int waiting_from, waiting_tag; /* what poll found */
 static int64_t waiting_bytes;
 
-/* Until the request is done. Short ones mostly are by then; long ones cost no core. */
+/* ---- bells ---- */
+
+typedef struct bell {
+    _Atomic(uint32_t) rung, asleep;
+    char line[56]; /* a cache line each */
+} bell;
+
+static MPI_Comm here = MPI_COMM_NULL; /* the ranks of this machine */
+static MPI_Win shared = MPI_WIN_NULL;
+static bell **bells,
+    *mine; /* by rank, NULL on other machines; NULL: no memory can be shared */
+static uint32_t heard;
+static bool crowded; /* more ranks than cores */
+
+#ifdef __linux__
+static void futex(bell *b, int op, uint32_t value, const struct timespec *until)
+{
+    (void)syscall(SYS_futex, &b->rung, op, value, until, NULL, 0);
+}
+
+static void ring(int rank)
+{
+    bell *b = bells ? bells[rank] : NULL;
+
+    if (!b) return;
+    atomic_fetch_add(&b->rung, 1);
+    if (atomic_load(&b->asleep)) futex(b, FUTEX_WAKE, 1, NULL);
+}
+
+static void until_it_rings(const struct timespec *most)
+{
+    atomic_store(&mine->asleep, 1);
+    futex(mine, FUTEX_WAIT, heard, most); /* not if it has rung since `heard` */
+    atomic_store(&mine->asleep, 0);
+}
+#else
+static void ring(int rank)
+{
+    (void)rank;
+}
+static void until_it_rings(const struct timespec *most)
+{
+    (void)nanosleep(most, NULL);
+}
+#endif
+
+static int64_t now(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Sleeping and waking cost some 50 microseconds, as much as hundreds of looks. Where there are more ranks than cores, another
+ * rank must have the core to send anything, so a look gives it away; that takes a microsecond among ranks, and a whole slice
+ * of time where something else is busy: then sleep for the next thousand waits. */
+static void rest(int64_t turn)
+{
+    const struct timespec nap = {0, turn < LOOKS + 50    ? 20000
+                                    : turn < LOOKS + 500 ? 100000
+                                                         : 1000000};
+    static int dear;
+
+    if (turn == 0 && dear > 0) dear--;
+    if (turn < LOOKS && !crowded) return;
+    if (turn < LOOKS && !dear) {
+        const int64_t before = now();
+        (void)sched_yield();
+        if (now() - before > 500000) dear = 1000;
+        return;
+    }
+    if (!mine) {
+        (void)nanosleep(&nap, NULL);
+        return;
+    }
+    if (atomic_load(&mine->rung) == heard) until_it_rings(&nap);
+    heard = atomic_load(&mine->rung);
+}
+
+/* Where that cannot be done all sleep by the clock. */
+static void hang_bells(int size, int neighbours)
+{
+    MPI_Group of_all, of_here;
+    MPI_Aint bytes = 0;
+    int unit = 0;
+
+    if (neighbours < 2 || MPI_Win_allocate_shared(sizeof(bell), 1, MPI_INFO_NULL, here,
+                                                  &mine, &shared) != MPI_SUCCESS) {
+        mine = NULL;
+        return;
+    }
+    bells = calloc((size_t)size, sizeof(*bells));
+    if (!bells || MPI_Comm_group(all, &of_all) != MPI_SUCCESS) return;
+    if (MPI_Comm_group(here, &of_here) == MPI_SUCCESS) {
+        for (int i = 0; i < neighbours; i++) {
+            int rank = -1;
+            bell *b = NULL;
+            if (MPI_Group_translate_ranks(of_here, 1, &i, of_all, &rank) == MPI_SUCCESS &&
+                rank >= 0 &&
+                MPI_Win_shared_query(shared, i, &bytes, &unit, &b) == MPI_SUCCESS)
+                bells[rank] = b;
+        }
+        (void)MPI_Group_free(&of_here);
+    }
+    (void)MPI_Group_free(&of_all);
+    (void)MPI_Barrier(here); /* nobody rings before all hang */
+}
+
+/* ---- messages ---- */
+
+/* Until the request is done. */
 static int finish(MPI_Request *request)
 {
-    const struct timespec rest = {0, 100000};
     int done = 0;
 
-    for (int turn = 0; !done; turn++) {
+    for (int64_t turn = 0; !done; turn++) {
         if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return 1;
-        if (!done && turn > 100) (void)nanosleep(&rest, NULL);
+        if (!done) rest(turn);
     }
     return 0;
 }
@@ -36,7 +159,6 @@ static int open_mpi(int *rank, int *size, int *neighbours, char *name, int room)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int started = 0, level = 0, length = 0;
-    MPI_Comm here = MPI_COMM_NULL;
 
     if (MPI_Initialized(&started) != MPI_SUCCESS) return 1;
     own_init = !started;
@@ -54,9 +176,15 @@ static int open_mpi(int *rank, int *size, int *neighbours, char *name, int room)
     *neighbours = 1;
     if (MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) ==
         MPI_SUCCESS) {
+        (void)MPI_Comm_set_errhandler(here, MPI_ERRORS_RETURN);
         (void)MPI_Comm_size(here, neighbours);
-        (void)MPI_Comm_free(&here);
+        crowded = *neighbours > sysconf(_SC_NPROCESSORS_ONLN);
+        hang_bells(*size, *neighbours);
     }
+#ifdef __linux__
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL,
+                0UL); /* naps end when they should, not 50 microseconds later */
+#endif
     return 0;
 }
 
@@ -74,6 +202,7 @@ static int send_bytes(int to, int tag, const void *data, int64_t n)
             finish(&request))
             return 1;
     }
+    ring(to);
     return 0;
 }
 
@@ -108,15 +237,21 @@ static int take_bytes(void *to)
         const int64_t left = waiting_bytes - at;
         if (receive((char *)to + at, left < PIECE ? (int)left : PIECE)) return 1;
     }
+    ring(waiting_from); /* who may wait until a long message is taken */
     return 0;
 }
 
 static void close_mpi(void)
 {
+    free(bells);
+    bells = NULL;
+    mine = NULL;
+    if (shared != MPI_WIN_NULL) (void)MPI_Win_free(&shared);
+    if (here != MPI_COMM_NULL) (void)MPI_Comm_free(&here);
     if (all != MPI_COMM_NULL) (void)MPI_Comm_free(&all);
     if (own_init) (void)MPI_Finalize();
 }
 
 FERRY_API extern const ferry_transport ferry_mpi_transport;
-const ferry_transport ferry_mpi_transport = {FERRY_VERSION, open_mpi,   send_bytes,
-                                             poll_bytes,    take_bytes, close_mpi};
+const ferry_transport ferry_mpi_transport = {
+    FERRY_VERSION, open_mpi, send_bytes, poll_bytes, take_bytes, rest, close_mpi};

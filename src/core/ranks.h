@@ -27,6 +27,9 @@ typedef struct ferry_transport {
      * *tag say before the call is what is looked for; -1: any. */
     int (*poll)(int *from, int *tag, int64_t *n);
     int (*take)(void *to);
+    /* Between two looks of the same wait, the turn-th time: until a message may have come, for a millisecond at most. NULL: a
+     * nap will do. */
+    void (*rest)(int64_t turn);
     void (*close)(void);
 } ferry_transport;
 #define FERRY_TRANSPORT "ferry_mpi_transport" /* the symbol */

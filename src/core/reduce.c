@@ -68,14 +68,15 @@ static int tag_of(const struct ferry_ranks *r, ferry_tag tag)
     return (int)tag + RANK_TAGS * (int)(r->section & 0xfffff);
 }
 
-/* Short waits are the rule, since all do the same: look again at once, then sleep. Never sched_yield(): where other
- * processes keep the cores busy a yield gives a whole slice of time away, at each of thousands of meetings; who sleeps is
- * woken at once. */
-static void rest(int64_t turn)
+/* Short waits are the rule, since all do the same. */
+static void rest(const struct ferry_ranks *r, int64_t turn)
 {
     const struct timespec nap = {0, 20000};
 
-    if (turn > 100) (void)nanosleep(&nap, NULL);
+    if (r->t->rest)
+        r->t->rest(turn);
+    else if (turn > 100)
+        (void)nanosleep(&nap, NULL);
 }
 
 /* The section is over for this rank. */
@@ -182,7 +183,7 @@ static ferry_status await(ferry_ctx *ctx, int from, void *to, int64_t bytes)
         if (turn > 20 && hears_end(ctx))
             return break_off(
                 ctx, ferry_i_fail(ctx, FERRY_ECANCELLED, "another rank has failed"));
-        rest(turn);
+        rest(r, turn);
     }
 }
 
@@ -401,7 +402,7 @@ static ferry_status end_section(ferry_ctx *ctx, ferry_status st)
     }
     for (int64_t turn = 0; r->rank ? !go : r->left < r->size - 1; turn++) {
         if (take_any(ctx, &go)) turn = 0;
-        rest(turn);
+        rest(r, turn);
     }
     if (r->over) return ferry_i_fail(ctx, FERRY_ECANCELLED, "rank 0 has ended the call");
     if (r->verdict == FERRY_OK) r->verdict = FERRY_EIO; /* nobody could say why */

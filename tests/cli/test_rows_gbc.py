@@ -54,7 +54,7 @@ def check(folder, task, counts, *sets, method="gbc"):
     if method != "gbc":
         write(folder, task[len(folder) + 1:], read(task).replace("methods: [gbc]", f"methods: [{method}]"))
     fit = ["fit", task, "-m", method, *(w for s in sets for w in ("--set", s)), "-q", "--threads", 1]
-    run = ["run", task, "-q", "--threads", 1, *(w for s in sets for w in ("--set", f"methods.{method}." + s))]
+    run = ["run", task, "-q", "--no-answer", "--threads", 1, *(w for s in sets for w in ("--set", f"methods.{method}." + s))]
     data = [f"{name[:-4]}={folder}/people/{name}" for name in sorted(os.listdir(folder + "/people")) if name[0] in "nwf" and name[:-4] in read(task)]
     ferry(*fit, "-o", folder + "/one.ferry")
     ferry(*run, "-o", folder + "/one")
