@@ -48,7 +48,7 @@ static reading reading_of(int64_t n, const double *x)
 
 /* What a cell shows: of one run its mean and deviation over repeats; of several those of
  * their means, or with `average` those over repeats of the mean of all runs. */
-static void settle(cell *c)
+static void fix_precision(cell *c)
 {
     const int64_t repeats = c->n > 0 ? c->from[0].n : 0;
     double *x = study_alloc((size_t)(c->n + repeats + 1) * sizeof *x);
@@ -278,7 +278,7 @@ static void finish_table(const lab *l, table *t)
     for (int64_t i = 0; whole && i < rows * cols; i++) /* "-" where nothing ran */
         (void)table_cell(t, t->rows.name[i / cols], t->columns.name[i % cols]);
     for (int64_t i = 0; i < t->n; i++)
-        settle(&t->cells[i]);
+        fix_precision(&t->cells[i]);
     for (int64_t i = 0; i < t->asked.n; i++)
         if (names_find(&t->found, t->asked.name[i]) < 0)
             cli_say("%s: a table asks for %s, which no run has", l->s->name,

@@ -369,7 +369,8 @@ static ferry_status let_serve(ferry_ctx *ctx, serve_model *m, serve_version *v, 
     return FERRY_OK;
 }
 
-static ferry_status settle(ferry_ctx *ctx, serve_model *m, const findings *f, bool starting)
+static ferry_status resolve(ferry_ctx *ctx, serve_model *m, const findings *f,
+                            bool starting)
 {
     serve_version *v = highest(m, f, false), *shadow = highest(m, f, true);
 
@@ -397,12 +398,12 @@ static void tell_new(ferry_server *s, const serve_model *m)
 }
 
 /* What cannot be done now is tried again at the next look, and told when it changes. */
-static ferry_status settle_all(ferry_ctx *ctx, ferry_server *s, const findings *f,
-                               bool strict)
+static ferry_status resolve_all(ferry_ctx *ctx, ferry_server *s, const findings *f,
+                                bool strict)
 {
     for (int64_t i = 0; i < s->models.n; i++) {
         serve_model *m = &s->models.model[i];
-        const ferry_status st = settle(ctx, m, f, strict);
+        const ferry_status st = resolve(ctx, m, f, strict);
         char *told = m->writer ? m->writer->why : NULL;
         if (st != FERRY_OK && ((strict && !m->current) || s->stopping)) return st;
         if (st != FERRY_OK && told && strcmp(told, ferry_message(ctx)) != 0) {
@@ -449,7 +450,7 @@ ferry_status ferry_i_models_scan(ferry_ctx *ctx, ferry_server *s, bool strict)
         if (st != FERRY_OK) refuse(s, &f.at[i], ferry_message(ctx));
         st = FERRY_OK;
     }
-    FERRY_TRY(settle_all(ctx, s, &f, strict));
+    FERRY_TRY(resolve_all(ctx, s, &f, strict));
     retire_all(s, &f, false);
 done:
     free_findings(&f);

@@ -279,7 +279,7 @@ static void finish(void *request, http_answer *out)
 
 /* ---- who may ---- */
 
-/* Pages of other sites can make a browser ask a server on this machine. Their requests carry
+/* Pages of other sites can make a browser ask a server on this machine. Their requests have
  * an Origin that is not this server; by a name of theirs that leads here, a Host that is not
  * this machine. */
 static bool from_elsewhere(const serve_request *r)

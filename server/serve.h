@@ -16,8 +16,8 @@
 #include <stdio.h>
 
 #include "ferry/serve.h"
-#include "show/served.h"
 #include "server/http.h"
+#include "show/served.h"
 #include "stream/folder.h"
 
 /* ---- settings ---- */
@@ -63,7 +63,7 @@ typedef struct serve_job {
     void (*call)(struct serve_writer *w, void *argument);
     void *argument;
     bool called;        /* the call has returned */
-    uint64_t number;    /* of this writer's jobs: the answers to its rows carry it */
+    uint64_t number;    /* of this writer's jobs: the answers to its rows have it */
     int64_t taken, got; /* rows that went to the model, and those that have their answer */
     bool large;         /* its answers are more than memory may hold */
     bool mixed;         /* its answers are not those to its rows: our mistake */
@@ -433,7 +433,7 @@ void ferry_i_text_real(ferry_text *t, double x); /* null where it is not finite 
 typedef struct serve_columns {
     int64_t n;
     int32_t *to;       /* n: the feature's number; -1: none, or `first` says */
-    const char **name; /* n, lent */
+    const char **name; /* n, borrowed */
     bool by_name;
 } serve_columns;
 ferry_status ferry_i_columns_open(ferry_ctx *ctx, const serve_version *v,

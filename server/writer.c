@@ -175,7 +175,7 @@ static void commit(serve_writer *w, bool turn)
     }
     w->serving->waiting = w->serving->worker->queue.n;
     note_extent(w);
-    ferry_i_writer_give(w, &w->stream->lent, !turn);
+    ferry_i_writer_give(w, &w->stream->returned, !turn);
 }
 
 /* ---- the log ---- */

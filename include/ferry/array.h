@@ -30,13 +30,14 @@ typedef struct ferry_sparse {
     const int64_t *start; /**< rows + 1 */
     const int32_t *index;
     const double *value;
-    const int32_t *start32; /**< where start is NULL: 32-bit ones, as scipy has them below 2^31 entries */
+    const int32_t *
+        start32; /**< where start is NULL: 32-bit ones, as scipy has them below 2^31 entries */
 } ferry_sparse;
 
-/** Called once when numbers that were lent are no longer needed, on whatever thread lets go last. */
+/** Called once when numbers that were borrowed are no longer needed, on whatever thread lets go last. */
 typedef void (*ferry_release_fn)(void *user);
 
-/** How numbers are lent instead of copied: they must stay as they are until `release` (may be NULL) is called with
+/** How numbers are borrowed instead of copied: they must stay as they are until `release` (may be NULL) is called with
  * `user`, when all that was made of them is freed. When the call fails, `release` is not called. */
 typedef struct ferry_borrow {
     ferry_release_fn release;

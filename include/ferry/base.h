@@ -2,10 +2,10 @@
  *
  * Rules that hold in all headers:
  * - What is listed has an _at, which takes 0, 1, ... and gives NULL past the last.
- * - Structs that a call fills for its caller, and those that results lend, begin with their size:
+ * - Structs that a call fills for its caller, and those that belong to results, begin with their size:
  *   the caller sets it to sizeof, so that a library with more fields writes no further than it may.
  *   Plain views of memory (ferry_array, ferry_sparse, ferry_row) never change and have none.
- * - What a getter lends lives as long as the object it comes from, unless it says otherwise. */
+ * - What a getter returns lives as long as the object it comes from, unless it says otherwise. */
 #ifndef FERRY_BASE_H
 #define FERRY_BASE_H
 

@@ -26,7 +26,7 @@ typedef struct ferry_progress {
 } ferry_progress;
 
 typedef enum ferry_answer {
-    FERRY_GO = 0,     /**< carry on */
+    FERRY_GO = 0,     /**< go on */
     FERRY_FINISH = 1, /**< stop now and keep the result so far */
     FERRY_CANCEL = 2  /**< give it up: the call returns FERRY_ECANCELLED */
 } ferry_answer;
@@ -39,7 +39,7 @@ FERRY_API ferry_status ferry_ctx_new(ferry_ctx **out);
 /** Free a context. NULL is fine. Objects made with it stay valid. */
 FERRY_API void ferry_ctx_free(ferry_ctx *ctx);
 
-/** Sentence of the last error in this context, "" when there was none. Lent until the next
+/** Sentence of the last error in this context, "" when there was none. Borrowed until the next
  * call. */
 FERRY_API const char *ferry_message(const ferry_ctx *ctx);
 
@@ -57,7 +57,7 @@ FERRY_API const char *ferry_message(const ferry_ctx *ctx);
  * | max_input | bytes, 500M, 2G | the most that one input (a file, standard input, an archive's members together) may have, as it is or once unpacked; a larger one is refused with FERRY_EDATA. 0, the default: a compressed file may unpack to 100 times its size, or to 256 MiB if that is more, and nothing that is read into memory may take more than half of what is free |
  */
 FERRY_API ferry_status ferry_ctx_set(ferry_ctx *ctx, const char *key, const char *value);
-/** The value of a key; threads: as many as 0 stands for. NULL when there is no such key. Lent until the next call. */
+/** The value of a key; threads: as many as 0 stands for. NULL when there is no such key. Borrowed until the next call. */
 FERRY_API const char *ferry_ctx_get(ferry_ctx *ctx, const char *key);
 /** Lines of at least this level go to fn. NULL silences. */
 FERRY_API void ferry_ctx_set_log(ferry_ctx *ctx, ferry_log_fn fn, ferry_level least,

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/** What a method learned. Opaque; getters lend its parts. */
+/** What a method learned. Opaque; getters return what belongs to it. */
 typedef struct ferry_model ferry_model;
 
 typedef enum ferry_stop {
@@ -149,13 +149,15 @@ typedef struct ferry_model_info {
     int64_t graphs;  /**< that a prediction can use (ferry_model_graph_at()) */
     int64_t classes; /**< or labels, known so far (ferry_model_class_at()) */
     int64_t columns; /**< of the first view */
-    const char *diagnostics; /**< of the fit as JSON text, nested; flat: ferry_model_diagnostic_at() */
+    const char *
+        diagnostics; /**< of the fit as JSON text, nested; flat: ferry_model_diagnostic_at() */
     int streams;     /**< 1: it can learn from a stream (ferry/stream.h) */
-    int watches;     /**< 1: seeing a row changes it even when the label never comes: a log has to keep such rows too */
-    int64_t votes;   /**< how many numbers ferry_model_see() leaves; the same for the life of a model */
+    int watches; /**< 1: seeing a row changes it even when the label never comes: a log has to keep such rows too */
+    int64_t
+        votes; /**< how many numbers ferry_model_see() leaves; the same for the life of a model */
 } ferry_model_info;
 
-/** Fill *info. Texts are lent by the model. */
+/** Fill *info. Texts belong to the model. */
 FERRY_API void ferry_model_get_info(const ferry_model *model, ferry_model_info *info);
 /** What a fit told about itself: numbers or texts by name (weights, traces, chosen parameters). */
 typedef struct ferry_diagnostic {
@@ -166,10 +168,10 @@ typedef struct ferry_diagnostic {
     const char *const *texts; /**< count; or NULL */
 } ferry_diagnostic;
 
-/** Diagnostic i of the fit, in its order; NULL past the last. Lent by the model. */
+/** Diagnostic i of the fit, in its order; NULL past the last. Belongs to the model. */
 FERRY_API const ferry_diagnostic *ferry_model_diagnostic_at(const ferry_model *model,
                                                             int64_t i);
-/** Name of class or label i, of the target's view i; NULL past the last. Lent until the model learns: a stream may add
+/** Name of class or label i, of the target's view i; NULL past the last. Borrowed until the model learns: a stream may add
  * classes, which come last. */
 FERRY_API const char *ferry_model_class_at(const ferry_model *model, int64_t i);
 FERRY_API const char *ferry_model_view_at(const ferry_model *model, int64_t i);

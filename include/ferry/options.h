@@ -55,14 +55,14 @@ FERRY_API ferry_status ferry_opts_set(ferry_ctx *ctx, ferry_opts *opts, const ch
                                       const char *value);
 /** Value of a key, or NULL. */
 FERRY_API const char *ferry_opts_get(const ferry_opts *opts, const char *key);
-/** Number i in the order set, NULL outside. Lent until the set changes. */
+/** Number i in the order set, NULL outside. Borrowed until the set changes. */
 FERRY_API const ferry_setting *ferry_opts_at(const ferry_opts *opts, int64_t i);
 FERRY_API void ferry_opts_free(ferry_opts *opts);
 
 /** Range or choices of an option in words, such as "1 .. 1e+09" or "a | b". New string. */
 FERRY_API char *ferry_opt_range(const ferry_opt *opt);
 
-/** The nearest of n words to `word`, for "did you mean", or NULL when none is near. Lent
+/** The nearest of n words to `word`, for "did you mean", or NULL when none is near. Borrowed
  * from words. */
 FERRY_API const char *ferry_nearest(const char *word, int64_t n, const char *const *words);
 

@@ -1,6 +1,6 @@
 /* Results: every number of an evaluation, without parsing text.
  *
- * Structs are lent by the results and live as long as they do. Their first
+ * Structs belong to the results and live as long as they do. Their first
  * field is their size in the library that runs: later versions add fields at the end, so a field is
  * there when its offset is below `size`. A number that is not known is NaN, a text NULL.
  *
@@ -159,10 +159,10 @@ typedef struct ferry_result {
     double
         p_high; /**< that a made-up source does as well as the real one; NaN: not tested */
     double p_low;           /**< ... as badly */
-    int64_t worlds;         /**< draws of controls that change its predictions */
+    int64_t control_draws;  /**< draws of controls that change its predictions */
     int64_t as_good;        /**< of these, as good as the real source */
     int64_t as_bad;         /**< ... as bad */
-    int64_t needed_repeats; /**< open: repeats that would settle it in 8 of 10 cases, or */
+    int64_t needed_repeats; /**< open: repeats that would decide it in 8 of 10 cases, or */
     int64_t
         needed_rows; /**< target rows with a label that would; both 0: no sensible number */
     int64_t
@@ -268,7 +268,7 @@ FERRY_API const ferry_result *ferry_results_find(const ferry_results *results,
 /** The answer; NULL when none was asked for, or none could be given. */
 FERRY_API const ferry_recommendation *ferry_results_answer(const ferry_results *results);
 
-/* Parts of a result. `result` is a pointer that ferry_results_at() or _find() lent, not a copy. */
+/* Parts of a result. `result` is a pointer that ferry_results_at() or _find() returned, not a copy. */
 
 /** Metrics, the deciding one first; NULL past the last. None when nothing is scored or the method gave no numbers. */
 FERRY_API const ferry_metric_runs *ferry_result_metric_at(const ferry_result *result,
@@ -327,7 +327,7 @@ FERRY_API ferry_status ferry_results_load(ferry_ctx *ctx, const char *dir,
 FERRY_API ferry_status ferry_summary_table(ferry_ctx *ctx, int64_t n,
                                            const ferry_results *const *results,
                                            const char *format, char **out);
-/** Free results and all that they lent. NULL is fine. */
+/** Free results and all that belongs to them. NULL is fine. */
 FERRY_API void ferry_results_free(ferry_results *results);
 
 #ifdef __cplusplus

@@ -14,16 +14,17 @@ extern "C" {
 typedef struct ferry_selection ferry_selection;
 
 /** A way from a source (by trial: from all sources) to the target: a bridge (n = 1), a chain, or
- * no bridge at all (n = 0, by trial only). Lent by the selection. */
+ * no bridge at all (n = 0, by trial only). Belongs to the selection. */
 typedef struct ferry_way {
     const char *source, *target; /**< names; of several sources all, with " + " */
     int64_t n;                   /**< intermediate domains, 0 .. 3 */
-    const char *domain[3];       /**< in travel order */
+    const char *domain[3];       /**< in the order of the chain */
     /* by trial */
-    double q;    /**< how well the target's labels repeat: about 0 (chance) to 1 */
-    double q_sd; /**< how much of q is the luck of the halves that were drawn */
-    double boarding, crossing, landing; /**< ttl's own kappas: the least of the sources, the
-                                         * least of the bridges, the target's */
+    double q;            /**< how well the target's labels repeat: about 0 (chance) to 1 */
+    double q_sd;         /**< how much of q is the luck of the halves that were drawn */
+    double source_kappa; /**< ttl's own: the least of the sources, */
+    double bridge_reliability; /**< the least of the bridges, */
+    double reliability;        /**< the target's */
     int64_t hits;     /**< of the labels that the target shows, how many it got right */
     bool reached;     /**< each domain shares features with the next */
     bool below;       /**< q is no more than chance gives so few rows */

@@ -28,7 +28,7 @@ FERRY_API const ferry_opt_table *ferry_serve_options(void);
  */
 FERRY_API ferry_status ferry_server_start(ferry_ctx *ctx, const char *models,
                                           const ferry_opts *opts, ferry_server **out);
-/** Where it listens, as a URL or unix:PATH. Lent. */
+/** Where it listens, as a URL or unix:PATH. Borrowed. */
 FERRY_API const char *ferry_server_address(const ferry_server *server);
 /** Look at the models and the tokens again, soon. May be called from a signal handler. */
 FERRY_API void ferry_server_reload(ferry_server *server);

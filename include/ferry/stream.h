@@ -121,12 +121,12 @@ FERRY_API ferry_status ferry_stream_feed(ferry_ctx *ctx, ferry_stream *stream,
 FERRY_API double ferry_stream_due(const ferry_stream *stream);
 
 /**
- * Make what was taken durable as the setting `sync` says, then lend its answers, one line
+ * Make what was taken durable as the setting `sync` says, then return its answers, one line
  * each.
  *
  * @param wait     0, for input that keeps coming: does not wait for the disk. When a whole batch was taken it begins to
- * make that durable, and lends the answers of the batch before
- * @param answers  text to be passed on; lent until the next call. When the call fails, the
+ * make that durable, and returns the answers of the batch before
+ * @param answers  text to be passed on; borrowed until the next call. When the call fails, the
  * answers of lines that may not have been kept are errors
  * @param n        its length in bytes
  */

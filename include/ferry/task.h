@@ -62,7 +62,7 @@ FERRY_API void ferry_task_free(ferry_task *task);
 FERRY_API const char *ferry_task_name(const ferry_task *task);
 FERRY_API const ferry_domain *ferry_task_domain_at(const ferry_task *task, int64_t i);
 /** Entries under methods: in their order; 0: all methods that serve the goal. */
-/** Entry i, NULL outside. Lent until the task changes. */
+/** Entry i, NULL outside. Borrowed until the task changes. */
 FERRY_API const ferry_task_method *ferry_task_method_at(const ferry_task *task, int64_t i);
 
 /** For ferry_task_visible(): the task with every label of the target. */

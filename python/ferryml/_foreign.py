@@ -308,7 +308,7 @@ def runner(others, task, X, domains, called):
         outer = _lib._local.__dict__.pop("context", None)  # whose call this is: a method that uses the library needs another
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of made-up worlds, and once for every repeat
+                warnings.simplefilter("ignore")  # of control tasks, and once for every repeat
                 seen = read(folder, task, X, domains, called)
                 write(folder, task, seen, others[int(file[7:])].answer(seen))
             return 0

@@ -417,7 +417,7 @@ class CCA(_Proba, FerryClassifier):
 
 
 class CDLS(FerryClassifier):
-    """The source's rows carried into the target's axes, and weighed there.
+    """The source's rows mapped into the target's axes, and weighed there.
 
     Needs source labels, some target labels that may be seen, one view of every domain.
 
@@ -4707,7 +4707,7 @@ class MINDTLPaper(FerryRater):
 
 
 class MMDT(FerryClassifier):
-    """The target's rows carried into the source's features, by their classes.
+    """The target's rows mapped into the source's features, by their classes.
 
     Needs source labels, some target labels that may be seen, one view of every domain.
 

@@ -347,7 +347,7 @@ static ferry_status read_view(ferry_ctx *ctx, const opened *f, ferry_held **held
     FERRY_PASS(read_texts(ctx, f, "features", &d->features));
     FERRY_PASS(read_labels(ctx, f, d->x->rows, &d->labels));
     d->x->release = ferry_i_held_free;
-    FERRY_MOVE(d->x->lender, *held);
+    FERRY_MOVE(d->x->keeper, *held);
     return FERRY_OK;
 }
 

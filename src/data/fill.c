@@ -216,7 +216,7 @@ static ferry_status add_array(ferry_ctx *ctx, ferry_domain *d, const char *name,
 
     if (st == FERRY_OK && borrow) {
         x->release = borrow->release;
-        x->lender = borrow->user;
+        x->keeper = borrow->user;
     }
     ferry_i_matrix_free(x);
     return st;

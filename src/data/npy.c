@@ -290,7 +290,7 @@ static ferry_status borrow(ferry_ctx *ctx, const ferry_input *in, const ferry_np
                            (double *)(uintptr_t)(held->data + at)};
     FERRY_TRY(ferry_i_matrix_borrow_array(ctx, &x, &out->x));
     out->x->release = ferry_i_held_free;
-    FERRY_MOVE(out->x->lender, held);
+    FERRY_MOVE(out->x->keeper, held);
 done:
     ferry_i_held_free(held);
     return st;

@@ -30,16 +30,16 @@ static void fit_svm(scope *s, matrix x, block a, double C, linear *to)
 static void shared_columns(scope *s, int n, const training_set *e, matrix x,
                            const uint8_t *within, classifier *m)
 {
-    uint8_t *taught = NEW(s, uint8_t, x.cols);
+    uint8_t *trained = NEW(s, uint8_t, x.cols);
 
     for (int t = 0; t < n; t++) {
         if (e[t].w <= 0) continue;
         const uint8_t *used = columns_used(s, e[t].x);
         for (int64_t j = 0; j < x.cols; j++)
-            taught[j] |= used[j];
+            trained[j] |= used[j];
     }
     for (int64_t j = 0; j < x.cols; j++)
-        m->shared += m->keep[j] = m->keep[j] && taught[j] && (!within || within[j]);
+        m->shared += m->keep[j] = m->keep[j] && trained[j] && (!within || within[j]);
 }
 
 /* The rows that have a shared column, on top of each other; a_ik = w G_ik. */

@@ -54,7 +54,7 @@ void classifier_answer(scope *s, const void *state, const domain *d, block out);
 matrix target_columns(scope *s, const problem *p, matrix x, int64_t n, const int64_t *rows,
                       const uint8_t *keep);
 
-/* Step i of the chain: sources teach the first domain after them, every other is taught by the one before it alone. */
+/* Step i of the chain: sources label the first domain after them, every other is labelled by the one before it alone. */
 classifier chain_step(scope *s, const classifier_options *o, const problem *p, int i,
                       const block *g);
 /* g[i] <- labels of domain i for all up to and with `upto`: one-hot in the sources, then step by step; hard: the

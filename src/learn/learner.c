@@ -82,7 +82,7 @@ void learner_set(const learner *l, void *options, const char *name, double value
 /* ---- learning and asking ---- */
 
 /* Each row once for each class that it speaks for, with that weight. */
-static examples harden(scope *s, const examples *e)
+static examples one_hot_of(scope *s, const examples *e)
 {
     const block soft = e->y.soft;
     const int64_t most_rows = soft.n * soft.k;
@@ -136,7 +136,7 @@ learned learn(scope *s, scope *keep, const learner *by, const void *options,
 {
     learned m = {by, state_new(keep, by->state), e->y.k};
     const int64_t mark = scope_mark(s);
-    const examples hard = e->y.soft.at && !(by->takes & LEARN_SOFT) ? harden(s, e) : *e;
+    const examples hard = e->y.soft.at && !(by->takes & LEARN_SOFT) ? one_hot_of(s, e) : *e;
 
     check_takes(s, by, &hard);
     by->fit(s, keep, &hard, options ? options : learner_defaults(s, by), m.state);

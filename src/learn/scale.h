@@ -145,20 +145,20 @@ typedef struct ferry_scale_how {
     bool
         uncentred; /* the shift but for the base is left to the caller, also where the result is
                        dense */
-    bool own;      /* the result outlives x: nothing that was lent to x is in it */
+    bool own;      /* the result outlives x: nothing that x only borrowed is in it */
 } ferry_scale_how;
 
 /* The rows of a part, prepared, in the columns of part->x (those that map to -1 become 0).
  * The result is dense or CSR as s->dense says, whatever x is. CSR is never centred, which
  * would fill it, but for columns far from 0: whoever needs that takes s->shift into the products, less
  * (shift_j - base_j) factor_j. One more owner of x where nothing is to be done. CSR x that others keep,
- * too, and of which no entry becomes 0, lends its pattern: 8 bytes an entry instead of 12. */
+ * too, and of which no entry becomes 0, shares its pattern: 8 bytes an entry instead of 12. */
 ferry_matrix *scaler_apply(scope *s, const ferry_scaler *by, const ferry_scale_part *part,
                            ferry_scale_how how);
 
 /* One row by itself, as a stream has it: the same bits as scaler_apply() would give it
  * in a matrix, and the same form (dense or sparse, as s->dense says) whatever x is. x has no
- * map; it is lent the room until that is used again. Cannot fail, allocates nothing. */
+ * map; its memory is used until that is used again. Cannot fail, allocates nothing. */
 typedef struct ferry_scale_room {
     double *value;  /* d */
     int32_t *index; /* d */

@@ -139,7 +139,7 @@ static int64_t csr_row(const applying *a, int64_t i, int64_t at, ferry_matrix *y
 }
 
 /* Zeros that come out (a factor of 0, a count of 1 / e or less) are not stored. As many
- * entries as x has are the entries of x: it lends its pattern, which is never written to
+ * entries as x has are the entries of x: it shares its pattern, which is never written to
  * (it may be the caller's). Not if we were the only ones to keep it alive. */
 static ferry_matrix *make_csr(scope *s, const applying *a)
 {

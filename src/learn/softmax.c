@@ -333,13 +333,13 @@ double softmax_cost(scope *s, matrix x, block a, const uint64_t *given)
     draw(s, &x, &a, &key);
     const int32_t *fold = stratified_folds(s, x.rows, x.n, argmax(s, a), key, FOLDS);
     for (int f = 0; f < FOLDS; f++) {
-        block taught, truth;
-        const matrix in = part(s, x, a, fold, f, false, &taught),
+        block train_y, truth;
+        const matrix in = part(s, x, a, fold, f, false, &train_y),
                      out = part(s, x, a, fold, f, true, &truth);
         const int32_t *y = argmax(s, truth);
         for (int64_t c = 0; c < FERRY_COUNT(costs) && out.n > 0; c++) {
             const int64_t inner_mark = scope_mark(s);
-            const linear m = softmax_regression(s, in, taught, NULL, costs[c], 1e-4);
+            const linear m = softmax_regression(s, in, train_y, NULL, costs[c], 1e-4);
             const block g = block_new(s, out.rows, out.n, a.k);
             softmax_scores(s, &m, out, g);
             const int32_t *said = argmax(s, g);

@@ -38,7 +38,7 @@ typedef struct ferry_matrix {
     /* the caller's numbers, which nobody may change: told when they are no longer needed (may be NULL) */
     bool borrowed;
     ferry_release_fn release;
-    void *lender;
+    void *keeper;
 } ferry_matrix;
 
 /* New zeroed dense matrix, to be filled by its maker before anyone else sees it. */
@@ -100,7 +100,7 @@ static inline bool ferry_i_matrix_indexed(const ferry_matrix *x)
 {
     return __atomic_load_n(&x->t_start, __ATOMIC_ACQUIRE) != NULL;
 }
-/* Rows [from, from + n) of x, which lends its numbers: x has one more owner. CSR: 8 bytes a row. */
+/* Rows [from, from + n) of x, as a view of its numbers: x has one more owner. CSR: 8 bytes a row. */
 ferry_status ferry_i_matrix_slice(ferry_ctx *ctx, ferry_matrix *x, int64_t from, int64_t n,
                                   ferry_matrix **out);
 /* Rows of a matrix that its maker has just filled to length 1; those of zeros stay (unit.c). One row (index NULL:

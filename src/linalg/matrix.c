@@ -2,7 +2,7 @@
  * reshape.c.
  *
  * Sharing: matrices are immutable after they are made, so they are counted (refs)
- * instead of copied, and _like lends its pattern to siblings with other values. */
+ * instead of copied, and _like shares its pattern with siblings with other values. */
 #include <assert.h>
 #include <math.h>
 #include <pthread.h>
@@ -281,9 +281,9 @@ done:
     return st;
 }
 
-static void let_go(void *lender)
+static void let_go(void *keeper)
 {
-    ferry_i_matrix_free(lender);
+    ferry_i_matrix_free(keeper);
 }
 
 ferry_status ferry_i_matrix_slice(ferry_ctx *ctx, ferry_matrix *x, int64_t from, int64_t n,
@@ -308,7 +308,7 @@ ferry_status ferry_i_matrix_slice(ferry_ctx *ctx, ferry_matrix *x, int64_t from,
     }
     y->borrowed = true;
     y->release = let_go;
-    y->lender = ferry_i_matrix_ref(x);
+    y->keeper = ferry_i_matrix_ref(x);
     FERRY_MOVE(*out, y);
 done:
     ferry_i_free(y); /* nothing of it is there yet */
@@ -331,7 +331,7 @@ void ferry_i_matrix_free(ferry_matrix *x)
     if (!x->borrowed) FERRY_FREE(x->dense, x->value);
     if (!x->pattern) ferry_i_free(x->start);
     if (!x->pattern && !x->borrowed) ferry_i_free(x->index);
-    if (x->release) x->release(x->lender);
+    if (x->release) x->release(x->keeper);
     FERRY_FREE(x->t_start, x->t_index, x->t_value);
     ferry_i_matrix_free(x->pattern);
     ferry_i_free(x);

@@ -17,7 +17,7 @@ ferry_status ferry_i_sum_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n, 
     return x->whole ? ferry_i_ranks_sum(ctx, n, v) : FERRY_OK;
 }
 
-/* Flags travel as numbers, some at a time. */
+/* Flags are sent as numbers, some at a time. */
 ferry_status ferry_i_any_rows(ferry_ctx *ctx, const ferry_matrix *x, int64_t n,
                               uint8_t *flag)
 {

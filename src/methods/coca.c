@@ -141,7 +141,7 @@ static links find_links(scope *s, const work *z)
 }
 
 /* w: from the links (NULL: not), or by agreement, or equal. Agreement goes by few components: with many small ones even
- * kin look like strangers. */
+ * neighbours look unrelated. */
 static const double *view_weights(scope *s, const work *z, const links *l)
 {
     const int p = z->t->n_views;

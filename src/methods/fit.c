@@ -169,7 +169,7 @@ static void check_fits(scope *s, const ferry_method *m, ferry_split *split,
             &(ferry_wants){.method = m->name,
                            .domains = FERRY_SOURCES | FERRY_BRIDGES | FERRY_THE_TARGET,
                            .layout = FERRY_PATH,
-                           .taught = true});
+                           .labelled_sources = true});
     if (m->next) frame_fits(s, m->next, split, options);
     if (m->fits) scope_check(s, m->fits(scope_ctx(s), task, options));
 }

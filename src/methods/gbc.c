@@ -4,22 +4,20 @@
  *   answer(x) = sum over the parts of share x power(correct(what the part says of x))
  *
  *   trees      boosted on every view, averaged by the views' skill on held-out labels, or adding up to one score
- *   linear     one linear score over all views side by side: plain, on features smoothed over the graphs, and the better
- *              of the two once more, taught by what it is sure of
+ *   linear     one score over all views, plain or smoothed over the graphs; the better once more, trained on what it is sure of
  *   labels     no features: labels that propagate over the graphs
  *   nearest    labels that propagate over each instance's nearest rows
  *
  * What graphs do to answers (trees on features cannot say "all films of this director"):
- *   residual   a(x) + sum_g w_g sum_v A_g(x,v) r(v) / (sum_g w_g sum_v A_g(x,v) + kappa) over the labelled neighbours v,
- *              r = label - what was answered without it; w_g times q, so that kappa means the same with any number of graphs; edges
- *              count by the mean weight of their graph
+ *   residual   a(x) + sum_g w_g sum_v A_g(x,v) r(v) / (sum_g w_g sum_v A_g(x,v) + kappa) over the labelled neighbours v, with
+ *              r = label - what was answered without it; w_g times q (kappa means the same with any q), edges over their mean
  *   smooth     a(x) = (1 - alpha) a0(x) + alpha mean of a over the neighbours, where labels stand fast
  * and an instance without features gets the mean of its neighbours.
  *
- * Everything is decided on the same folds of the labelled instances: the number of trees, weights of views, average or
- * sum, costs, corrections and their strengths. Which learner is best cannot be told from a few dozen labels: taking the
- * one of least held-out loss cost half a point of error and more. A mixture needs no such choice: its shares maximise the
- * held-out likelihood (Yao et al., Using stacking to average Bayesian predictive distributions, Bayesian Analysis 2018). */
+ * Everything is decided on the same folds of the labelled instances: number of trees, weights of views, average or sum, costs,
+ * corrections, strengths. Taking the learner of least held-out loss cost half a point of error and more with a few dozen labels;
+ * the shares of a mixture maximise the held-out likelihood (Yao et al., Using stacking to average Bayesian predictive
+ * distributions, Bayesian Analysis 2018). */
 #include <math.h>
 #include <string.h>
 
@@ -52,10 +50,9 @@ static const ferry_opt gbc_opts[] = {
                      "cross-validation"),
     FERRY_OPT_ONE_OF(gbc_options, correct, "auto|no|residual|smooth", "auto",
                      "what graphs do to answers; auto: by cross-validation"),
-    FERRY_OPT(
-        gbc_options, REAL, strength, -1, -1, 1e9,
-        "of that: kappa of residual, share of the neighbours of smooth (up to 1); -1: 2, "
-        "or by cross-validation"),
+    FERRY_OPT(gbc_options, REAL, strength, -1, -1, 1e9,
+              "of that: kappa of residual, share of the neighbours of smooth (up to 1); "
+              "-1: 2, or by cross-validation"),
     FERRY_OPT(gbc_options, INT, folds, 3, 0, 100,
               "of cross-validation; 0: none, so nothing is chosen by it: trees alone"),
     FERRY_OPT(gbc_options, INT, patience, 10, 1, 1e6,
@@ -93,9 +90,8 @@ typedef struct gbc_state {
     int64_t parts, views, graphs;
     gbc_part *part;
     forest trees;
-    double *w; /* views */
+    double *w, *wg; /* views, graphs */
     double stretch, factor;
-    double *wg; /* graphs */
     near_model near;
 } gbc_state;
 static const field gbc_fields[] = {
@@ -164,12 +160,10 @@ typedef struct job {
     int q;               /* graphs, which near-row parts replace by their own */
     const graph *g;
     double *wg;
-    bool
-        unitless; /* given graphs may have weights in any unit; those of near rows have not */
+    bool unitless; /* weights of given graphs are in any unit, those of near rows are not */
     matrix plain, smoothed;
     double factor;
-    /* trees */
-    bool additive;
+    bool additive; /* trees: ... */
     int64_t trees;
     double *w, *view_loss, stretch, constant_loss;
     /* parts: what was tried, its held-out answers as they come and as they are mixed */
@@ -242,8 +236,8 @@ static void consider(scope *s, job *j, int kind, const block *p, gbc_part part)
         correct_held(s, j, p, residual, all[c].how, strength, held);
         const double loss = best_power(s, &j->h, held, &power);
         if (c == 0) none = loss;
-        if (!(loss < j->loss[kind]) || (c > 0 && likelihood_gain(&j->h, none, loss) < 1))
-            continue;
+        if (c > 0 && likelihood_gain(&j->h, none, loss) < 1) continue;
+        if (!(loss < j->loss[kind])) continue;
         j->loss[kind] = loss;
         part.correct = all[c].how;
         part.strength = strength;
@@ -879,11 +873,10 @@ static void gbc_fits(scope *s, const problem *shape, const void *options)
 
     (void)options;
     if (t->n_views + t->n_graphs < 2)
-        scope_fail(
-            s, FERRY_ENEEDS,
-            "gbc needs several views, or a view and a graph; target '%s' has one view "
-            "(gbdt does that)",
-            t->name);
+        scope_fail(s, FERRY_ENEEDS,
+                   "gbc needs several views, or a view and a graph; target '%s' "
+                   "has one view (gbdt does that)",
+                   t->name);
 }
 
 const method method_gbc = {

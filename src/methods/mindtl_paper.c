@@ -241,7 +241,7 @@ static void random_groups(ferry_rng *rng, int64_t n, int64_t k, int32_t *group)
         group[i] = (int32_t)ferry_i_rng_below(rng, (uint64_t)k);
 }
 
-/* Restarts differ in their random numbers, and the first is always completed. R of the winner is made with beta, which
+/* Restarts differ in their random numbers, and the first is always completed. R of the best is made with beta, which
  * the k-means does not use. */
 void codebook_extract(scope *s, const ratings *x, ferry_rng *rng, codebook_run *r,
                       codebook *b)

@@ -1,5 +1,5 @@
 /* residual: transfer between tables with common columns. The source's answer is the start, or a feature, of what the
- * target's labels teach; several such experts are weighed by their errors on labels left out.
+ * target's labels tell; several such experts are weighed by their errors on labels left out.
  *
  *   source   p0: ridge (classes: logistic) regression and boosted trees on the common columns of the source's rows; those within 2 % of
  *            the least squared error over 4 folds of the source are averaged. No label of the target is seen

@@ -20,7 +20,7 @@
  * where that left it: what the paper compares coupling with (section 4.2). p: cv chooses the number of clusters by
  * cross-validation on the labels that may be seen (section 5.1 of the paper, which then takes 30).
  *
- * The updates are those of the objective above, with the slips of the printed ones put right, and none of them raises
+ * The updates are those of the objective above, with the errors of the printed ones put right, and none of them raises
  * it before the normalisation (learn/nmtf.h, where the other losses and normalisations are). The default of Ferry is
  * another algorithm, ttl (ttl.c). */
 #include <math.h>

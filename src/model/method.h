@@ -107,11 +107,11 @@ typedef struct ferry_method {
     ferry_status (*top)(ferry_ctx *ctx, const void *state, const ferry_ids *users,
                         int64_t n, bool rated, ferry_ratings **out);
     /* Names of the graphs that predict() uses where a domain has them, and ids of the
-     * instances whose labels it knows as neighbours. Lent. NULL: none. */
+     * instances whose labels it knows as neighbours. Borrowed. NULL: none. */
     const ferry_ids *(*graphs)(const void *state);
     const ferry_ids *(*known)(const void *state);
     /* The state's way to a file and back; NULL: cannot be saved. Names of tensors and texts
-     * must not begin with "ferry.". A file is a stranger's: every size and index is checked.
+     * must not begin with "ferry.". A file is untrusted: every size and index is checked.
      * free also takes a state of state_size zeroes of which only a part was loaded. */
     ferry_io_fn *file;
     size_t state_size;

@@ -1,6 +1,6 @@
 /* Models as .ferry files. The library's own parts have names that begin with "ferry.", the
- * rest belongs to the method (docs/model-file.md). A file is taken as written by a
- * stranger: whatever it says is checked before it is used. */
+ * rest belongs to the method (docs/model-file.md). A file is untrusted:
+ * whatever it says is checked before it is used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,7 +161,7 @@ done:
     return st;
 }
 
-/* Reader options are checked now, so that reading new data cannot trip over them. */
+/* Reader options are checked now, so that reading new data cannot fail on them. */
 static ferry_status unpack_read(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                 ferry_opts **out)
 {

@@ -129,7 +129,7 @@ static void write_real(ferry_out *o, double x)
     if (!isnan(x)) ferry_i_out_write(o, buf, ferry_i_format_real(buf, x));
 }
 
-/* Columns by goal; scores carry their class, coordinates of an embedding a number. */
+/* Columns by goal; scores are named after their class, coordinates of an embedding a number. */
 static void write_header(ferry_out *o, const ferry_prediction *p)
 {
     switch (p->goal) {

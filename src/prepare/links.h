@@ -1,5 +1,5 @@
 /* Links: which views of which domains are the same thing, so that a column means the same
- * in both. Everything that lines features up, scales them together or carries weights from
+ * in both. Everything that lines features up, scales them together or takes weights from
  * one domain to another asks here and nowhere else.
  *
  * Views of two domains are the same thing

@@ -21,7 +21,7 @@ static bool is_wanted(const ferry_wants *w, const ferry_domain *d)
 {
     if (d->role == FERRY_TARGET) return w->domains & FERRY_THE_TARGET;
     if (d->role == FERRY_INTERMEDIATE) return w->domains & FERRY_BRIDGES;
-    return (w->domains & FERRY_SOURCES) && (!w->taught || has_labels(d));
+    return (w->domains & FERRY_SOURCES) && (!w->labelled_sources || has_labels(d));
 }
 
 /* Whose rows are delivered. All domains have a place, wanted or not: links and scales are
@@ -48,7 +48,7 @@ static bool *wanted_domains(scope *s, const ferry_task *task, const ferry_wants 
                             d->name);
             sources += is && d->role == FERRY_SOURCE;
         }
-    if (sources == 0 && w->taught && (w->domains & FERRY_SOURCES))
+    if (sources == 0 && w->labelled_sources && (w->domains & FERRY_SOURCES))
         scope_fail(s, FERRY_ENEEDS, "%s needs a source with labels", w->method);
     return wanted;
 }
@@ -370,7 +370,8 @@ ferry_plan plan_make(scope *s, ferry_split *split, const ferry_wants *w)
         scope_fail(s, FERRY_ENEEDS, "%s: %lld features are too many", w->method,
                    (long long)plan.of->cols);
     if (w->shared) shared_columns(s, w, &plan);
-    if (w->layout == FERRY_PATH && w->taught) need_path(s, w, &plan); /* else by pairs */
+    if (w->layout == FERRY_PATH && w->labelled_sources)
+        need_path(s, w, &plan); /* else by pairs */
     return plan;
 }
 

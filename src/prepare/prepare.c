@@ -411,7 +411,8 @@ static void report_uses(scope *s, const ferry_plan *plan, const ferry_prepared *
     between = "; labels: ";
     for (int64_t d = 0; d < l->n; d++) {
         const int64_t n = ferry_domain_labels(l->domain[d]);
-        if (!plan->wanted[d] || n == 0 || (p->goal == FERRY_EMBED && !p->wants.taught))
+        if (!plan->wanted[d] || n == 0 ||
+            (p->goal == FERRY_EMBED && !p->wants.labelled_sources))
             continue;
         all = scope_text(s, "%s%s%s %lld", all, between, l->domain[d]->name, (long long)n);
         between = ", ";

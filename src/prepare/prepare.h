@@ -63,11 +63,12 @@ typedef struct ferry_wants {
     ferry_positive positive;
     bool
         published; /* where scale is none: that is the method as published, not the user's choice */
-    bool shared;   /* JOINED: only columns that some delivered source has, too; sources that
+    bool shared; /* JOINED: only columns that some delivered source has, too; sources that
                       share none with the target are left out, FERRY_ENEEDS if all are */
-    bool taught;   /* sources without labels are left out, FERRY_ENEEDS if all are */
-    bool labelled; /* only instances with labels, in every domain */
-    bool every;    /* all instances, also those without features (rows of 0) */
+    bool
+        labelled_sources; /* sources without labels are left out, FERRY_ENEEDS if all are */
+    bool labelled;        /* only instances with labels, in every domain */
+    bool every;           /* all instances, also those without features (rows of 0) */
     bool
         borrow; /* JOINED, one view, one domain: where only a shift and a factor would change the values these stay as
                       they are, mostly without a copy (ferry_rows.factor) */

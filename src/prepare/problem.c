@@ -68,24 +68,24 @@ bool problem_has_features(scope *s, const ferry_task *task, const wants *w)
 static ferry_wants wants_of(scope *s, const ferry_task *task, const method *m,
                             const wants *w, const common_options *c)
 {
-    ferry_wants to = {.method = m->name,
-                      .domains = w->domains,
-                      .layout = prepared_layout(w->as),
-                      .scale = w->unscaled       ? FERRY_SCALE_NONE
-                               : w->as == STREAM ? w->scale
-                                                 : c->scale,
-                      .missing = w->missing,
-                      .positive = (ferry_positive)w->sign,
-                      .published =
-                          w->scale_default && strcmp(w->scale_default, "none") == 0,
-                      .shared = w->shared,
-                      .taught = (w->as != STREAM || (w->domains & WANT_SOURCES)) &&
-                                !(w->pairs && (w->as != CHAIN || task_pairs(task))),
-                      .every = w->every || w->graphs,
-                      .labelled = w->labelled || w->as == STREAM,
-                      .full = true,
-                      .keeps = w->keeps,
-                      .embeds = m->embeds_sources && task->goal == FERRY_EMBED};
+    ferry_wants to = {
+        .method = m->name,
+        .domains = w->domains,
+        .layout = prepared_layout(w->as),
+        .scale = w->unscaled       ? FERRY_SCALE_NONE
+                 : w->as == STREAM ? w->scale
+                                   : c->scale,
+        .missing = w->missing,
+        .positive = (ferry_positive)w->sign,
+        .published = w->scale_default && strcmp(w->scale_default, "none") == 0,
+        .shared = w->shared,
+        .labelled_sources = (w->as != STREAM || (w->domains & WANT_SOURCES)) &&
+                            !(w->pairs && (w->as != CHAIN || task_pairs(task))),
+        .every = w->every || w->graphs,
+        .labelled = w->labelled || w->as == STREAM,
+        .full = true,
+        .keeps = w->keeps,
+        .embeds = m->embeds_sources && task->goal == FERRY_EMBED};
 
     if (w->beside) {
         to.domains = WANT_SOURCES;

@@ -172,7 +172,7 @@ static ferry_matrix *view_rows(scope *s, const ferry_prepared *p, const column_m
     ferry_matrix *x = take_present(s, l->view->x, r, rows), *to = NULL;
 
     /* the view keeps a slice's numbers anyway, so that its pattern may be borrowed on */
-    if (x->lender == l->view->x) (void)own_matrix(s, ferry_i_matrix_ref(x));
+    if (x->keeper == l->view->x) (void)own_matrix(s, ferry_i_matrix_ref(x));
     *borrowed = can_borrow(p, l, x, r, there);
     x = scaled(s, p, l, x, *borrowed);
     if (!there && keeps_columns(l)) return ferry_i_matrix_ref(x);

@@ -62,18 +62,18 @@ static ferry_status cross(ferry_ctx *ctx, const ferry_results *rs, double *const
             if (a[r] && b[r]) diff[r * n + i] = sign * (a[r][k] - b[r][k]);
             k++;
         }
-    const ferry_crossing in = {.repeats = repeats,
-                               .n = n,
-                               .diff = diff,
-                               .cluster = {rs->ratings ? rs->ratings->user : NULL,
-                                           rs->ratings ? rs->ratings->item : NULL},
-                               .seen = seen,
-                               .hands = rs->hands.hands,
-                               .folds = rs->hands.folds,
-                               .fixed = is_fixed(rs),
-                               .ordered = rs->run.goal == FERRY_STREAM,
-                               .effect = effect,
-                               .mean = mean};
+    const ferry_differences in = {.repeats = repeats,
+                                  .n = n,
+                                  .diff = diff,
+                                  .cluster = {rs->ratings ? rs->ratings->user : NULL,
+                                              rs->ratings ? rs->ratings->item : NULL},
+                                  .seen = seen,
+                                  .hands = rs->hands.hands,
+                                  .folds = rs->hands.folds,
+                                  .fixed = is_fixed(rs),
+                                  .ordered = rs->run.goal == FERRY_STREAM,
+                                  .effect = effect,
+                                  .mean = mean};
     FERRY_TRY(ferry_i_crossed(ctx, &in, out));
 done:
     FERRY_FREE(diff, seen);

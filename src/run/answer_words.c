@@ -161,13 +161,13 @@ static void add_controls(ferry_text *t, const ferry_results *rs,
 {
     for (int64_t j = 0; j < a->members; j++) {
         const ferry_result *r = ferry_results_find(rs, a->member[j].name);
-        if (!r || r->worlds < 2) continue;
+        if (!r || r->control_draws < 2) continue;
         if (r->as_good == 0)
             ferry_i_text_addf(t, " None of %lld shuffled sources does as well.",
-                              (long long)r->worlds);
+                              (long long)r->control_draws);
         else
             ferry_i_text_addf(t, " %lld of %lld shuffled sources do%s as well for %s.",
-                              (long long)r->as_good, (long long)r->worlds,
+                              (long long)r->as_good, (long long)r->control_draws,
                               r->as_good == 1 ? "es" : "", r->name);
         return;
     }
@@ -268,7 +268,7 @@ static void add_overruled(ferry_text *t, const ferry_results *rs,
 static void add_source(ferry_text *t, const ferry_task *task, const ferry_results *rs,
                        const ferry_recommendation *a)
 {
-    if (rs->carries == FERRY_CARRIES_NOTHING &&
+    if (rs->transfers == FERRY_TRANSFERS_NOTHING &&
         ferry_i_task_count_role(task, FERRY_SOURCE) == 0)
         ferry_i_text_add(t, "there is none in this task");
     else if (a->without == 0 && a->members > 0)

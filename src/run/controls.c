@@ -1,4 +1,4 @@
-/* Question 2 of the verdict: is it the source? Methods in made-up worlds that keep everything but the
+/* Question 2 of the verdict: is it the source? Methods in control tasks that keep everything but the
  * knowledge (task/control.c), on the first split, and what their numbers say.
  *
  * 1. Two draws of each control (where there are four or more, one of the later ones) for every transfer
@@ -7,7 +7,7 @@
  * 2. The end, unless some better method is above all its draws, or some worse one below all of its own.
  * 3. Otherwise K = 19 draws of the primary control for all methods, those that are no candidates among
  *    them: p = (1 + draws whose best is as good) / (K + 1), the best over methods that are each
- *    standardised over their K + 1 worlds (crossed.c), so that looking at many methods costs no false
+ *    standardised over their K + 1 control tasks (crossed.c), so that looking at many methods costs no false
  *    claim. A method whose draws would take longer than a minute and than 2.4 times its repeats stays
  *    out: told by its time alone, before any of its draws is seen.
  *    The primary method, if it is a better one, is not held against the others' draws. What the source is worth to a method
@@ -17,9 +17,9 @@
  * `full`: K = 39, nobody stays out, no early end, 5 draws of each other control, and every source left
  * out in turn on all repeats.
  *
- * With `labelled: all` a split scores a fold alone, so a world is scored on a whole cross-validation instead.
+ * With `labelled: all` a split scores a fold alone, so a control task is scored on a whole cross-validation instead.
  *
- * Draw k of a control is the same world for all methods. A job makes a world and runs the methods that
+ * Draw k of a control is the same control task for all methods. A job makes a control task and runs the methods that
  * want it, so jobs are independent and the numbers do not depend on how many run at once. */
 #include <math.h>
 #include <stdio.h>
@@ -105,16 +105,16 @@ done:
     return st;
 }
 
-ferry_carries ferry_i_task_carries(const ferry_task *task)
+ferry_transfers ferry_i_task_transfers(const ferry_task *task)
 {
     const bool bridge = ferry_i_task_has_control(task, FERRY_CONTROL_BRIDGE);
     const bool graph = ferry_i_task_has_control(task, FERRY_CONTROL_GRAPH);
 
-    if (ferry_i_task_count_role(task, FERRY_SOURCE) > 0) return FERRY_CARRIES_SOURCE;
-    return bridge && graph ? FERRY_CARRIES_BOTH
-           : bridge        ? FERRY_CARRIES_BRIDGE
-           : graph         ? FERRY_CARRIES_GRAPH
-                           : FERRY_CARRIES_NOTHING;
+    if (ferry_i_task_count_role(task, FERRY_SOURCE) > 0) return FERRY_TRANSFERS_SOURCE;
+    return bridge && graph ? FERRY_TRANSFERS_BOTH
+           : bridge        ? FERRY_TRANSFERS_BRIDGE
+           : graph         ? FERRY_TRANSFERS_GRAPH
+                           : FERRY_TRANSFERS_NOTHING;
 }
 
 ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,
@@ -141,7 +141,7 @@ done:
 
 /* ---- one fit ---- */
 
-/* How many splits a world is scored on: the first, or all folds. */
+/* How many splits a control task is scored on: the first, or all folds. */
 static int64_t splits_of(const ferry_results *rs)
 {
     const int64_t folds = rs->hands.folds ? rs->hands.hands : 1;
@@ -186,7 +186,7 @@ static bool same_prediction(const ferry_results *rs, const ferry_prediction *a,
     return a->k == b->k && close_to(a->n * a->k, a->score, b->score);
 }
 
-/* Fit, predict, score in a made-up world; what concerns only this trial is kept in its slot. */
+/* Fit, predict, score in a control task; what concerns only this trial is kept in its slot. */
 static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs, const ferry_entry *r,
                               const ferry_task *split, int64_t draw, int64_t repeat,
                               ferry_trial *t, bool *same)
@@ -202,7 +202,7 @@ static ferry_status run_trial(ferry_ctx *ctx, const ferry_results *rs, const fer
     (void)snprintf(name, sizeof name, "%lld-c%lld-%lld-%lld", (long long)(r - rs->result),
                    (long long)(t - r->trial), (long long)draw, (long long)repeat);
     own.log =
-        NULL; /* what a method says of a made-up world reads like a word about the data */
+        NULL; /* what a method says of a control task reads like a word about the data */
     FERRY_NEW(ctx, score, rs->n_metrics);
     if (t->kind == FERRY_CONTROL_CODEBOOK) { /* it draws its chance inside the fit */
         FERRY_TRY(ferry_i_method_get(ctx, m->control, &m));
@@ -237,23 +237,23 @@ done:
     return st;
 }
 
-/* ---- worlds ---- */
+/* ---- control tasks ---- */
 
-/* A made-up world: draw of a control, or source `draw` left out, on split `repeat`. */
-typedef struct world {
+/* A control task: draw of a control, or source `draw` left out, on split `repeat`. */
+typedef struct control_task {
     ferry_control kind;
     int64_t draw, repeat;
-} world;
+} control_task;
 
-typedef struct worlds {
+typedef struct control_tasks {
     const ferry_task *task; /* resolved */
     ferry_results *rs;
-    world *world;
+    control_task *at;
     int64_t n;
-} worlds;
+} control_tasks;
 
-/* The trial of a method that wants to run in this world, or NULL. */
-static ferry_trial *wanted(const ferry_entry *r, const world *w)
+/* The trial of a method that wants to run in this control task, or NULL. */
+static ferry_trial *wanted(const ferry_entry *r, const control_task *w)
 {
     int64_t source = 0;
 
@@ -269,8 +269,8 @@ static ferry_trial *wanted(const ferry_entry *r, const world *w)
 static ferry_status run_world(ferry_ctx *ctx, void *arg, int64_t i)
 {
     ferry_status st = FERRY_OK;
-    const worlds *d = arg;
-    const world *w = &d->world[i];
+    const control_tasks *d = arg;
+    const control_task *w = &d->at[i];
     ferry_task *changed = NULL, *split = NULL;
     bool finish = false, *same = NULL;
     const int64_t last =
@@ -300,11 +300,11 @@ done:
     return st;
 }
 
-/* What the trials of a world left, to other ranks or from one. */
+/* What the trials of a control task left, to other ranks or from one. */
 static ferry_status pack_draw(ferry_ctx *ctx, void *arg, int64_t i, ferry_buffer *p)
 {
-    const worlds *d = arg;
-    const world *w = &d->world[i];
+    const control_tasks *d = arg;
+    const control_task *w = &d->at[i];
 
     (void)ctx;
     for (int64_t k = 0; k < d->rs->n; k++) {
@@ -334,26 +334,26 @@ static void add_up(ferry_results *rs)
         }
 }
 
-/* Every world that some method wants. */
+/* Every control task that some method wants. */
 static ferry_status run_round(ferry_ctx *ctx, const ferry_task *task, ferry_results *rs,
                               bool *finish)
 {
     ferry_status st = FERRY_OK;
-    worlds d = {.task = task, .rs = rs};
+    control_tasks d = {.task = task, .rs = rs};
     int64_t most = most_draws(rs);
 
     if (*finish) return FERRY_OK;
     const int64_t sources = ferry_i_task_count_role(task, FERRY_SOURCE);
     if (sources > most) most = sources;
-    FERRY_NEW(ctx, d.world, FERRY_N_CONTROLS * most * rs->run.repeats);
+    FERRY_NEW(ctx, d.at, FERRY_N_CONTROLS * most * rs->run.repeats);
     for (ferry_control kind = 0; kind < FERRY_N_CONTROLS; kind++)
         for (int64_t draw = 0; draw < most; draw++)
             for (int64_t r = 0; r < rs->run.repeats; r++) {
                 bool any = false;
-                d.world[d.n] = (world){kind, draw, r};
+                d.at[d.n] = (control_task){kind, draw, r};
                 if (kind != FERRY_CONTROL_WITHOUT && r > 0) break;
                 for (int64_t i = 0; i < rs->n; i++)
-                    any = any || wanted(&rs->result[i], &d.world[d.n]);
+                    any = any || wanted(&rs->result[i], &d.at[d.n]);
                 d.n += any;
             }
     ctx->step = 0;
@@ -363,7 +363,7 @@ static ferry_status run_round(ferry_ctx *ctx, const ferry_task *task, ferry_resu
         finish);
     add_up(rs); /* also of a round that was stopped */
 done:
-    ferry_i_free(d.world);
+    ferry_i_free(d.at);
     return st;
 }
 
@@ -394,7 +394,7 @@ static void measure(const ferry_results *rs, ferry_entry *r)
     int64_t ran = 0;
 
     r->primary = -1;
-    r->pub.worlds = r->pub.as_good = r->pub.as_bad = 0;
+    r->pub.control_draws = r->pub.as_good = r->pub.as_bad = 0;
     r->beats_others = true;
     for (int64_t i = 0; i < r->n_trials; i++) {
         ferry_trial *t = &r->trial[i];
@@ -404,12 +404,13 @@ static void measure(const ferry_results *rs, ferry_entry *r)
         if (t->done == 0 || t->pub.same) continue;
         if (r->primary < 0 && !t->pub.reason) r->primary = i;
         t->pub.primary = r->primary == i;
-        r->pub.worlds += t->done;
+        r->pub.control_draws += t->done;
         r->pub.as_good += t->pub.as_good;
         r->pub.as_bad += t->pub.as_bad;
         if (!t->pub.primary && t->pub.as_good > 0) r->beats_others = false;
     }
-    r->unused = rs->carries == FERRY_CARRIES_NOTHING || (ran > 0 && r->pub.worlds == 0);
+    r->unused =
+        rs->transfers == FERRY_TRANSFERS_NOTHING || (ran > 0 && r->pub.control_draws == 0);
 }
 
 /* Seconds of a fit, as seen in the repeats. */

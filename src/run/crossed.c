@@ -20,7 +20,7 @@
  * Only what is a sum over labels is shared with them: where two decks are complete, the variance
  * s_m^2 of their means (with its lower 80 % limit) against that within decks, s_w^2, says how much that is,
  * phi = 1 - D s_m^2 / s_w^2 over D L / n, since means of decks would be equal if it were all.
- * A row that lies badly is a bad teacher when it is visible and a hard question when it is not, so in
+ * A row that lies badly misleads when it is visible and a hard question when it is not, so in
  * new data what labels and what rows do goes together (C > 0), and in repeats of one pool against each
  * other: what is visible is not scored.
  * With the same labels in every repeat k = C = 0, Va = s2 / R with the variance s2 of d_r, Vb = vb / n; where
@@ -35,7 +35,7 @@
 /* ---- components ---- */
 
 /* Means of the repeats, packed over those that scored anything; returns how many. */
-static int64_t repeat_means(const ferry_crossing *in, const double **row, double *mean,
+static int64_t repeat_means(const ferry_differences *in, const double **row, double *mean,
                             int64_t *cells)
 {
     int64_t n = 0;
@@ -59,8 +59,9 @@ static int64_t repeat_means(const ferry_crossing *in, const double **row, double
 }
 
 /* effect[i] = b_i, NaN where never scored; the sum of 1 / c_i comes back. */
-static double effects(const ferry_crossing *in, int64_t repeats, const double *const *row,
-                      const double *mean, double *effect, int64_t *used)
+static double effects(const ferry_differences *in, int64_t repeats,
+                      const double *const *row, const double *mean, double *effect,
+                      int64_t *used)
 {
     double inverse = 0;
 
@@ -123,7 +124,7 @@ double ferry_i_linear_share(int64_t repeats, const double *a, int64_t hands, dou
     return fmin(fmax((1 - d * between / within) / (d * labels / n), 0), 1);
 }
 
-static void components(const ferry_crossing *in, int64_t cells, const double *const *row,
+static void components(const ferry_differences *in, int64_t cells, const double *const *row,
                        const double *mean, const double *effect, double inverse,
                        ferry_crossed *c)
 {
@@ -152,7 +153,7 @@ static void components(const ferry_crossing *in, int64_t cells, const double *co
 }
 
 /* a[r]: what the labels of a repeat did apart from the rows that they left to be scored; the covariance of the two. */
-static double split_means(const ferry_crossing *in, const double *const *row,
+static double split_means(const ferry_differences *in, const double *const *row,
                           const double *mean, const double *effect, int64_t repeats,
                           double mu, double *a)
 {
@@ -176,7 +177,7 @@ static double split_means(const ferry_crossing *in, const double *const *row,
 }
 
 /* Labels that a repeat saw; of folds those that it hid. */
-static double hand_size(const ferry_crossing *in, double scored)
+static double hand_size(const ferry_differences *in, double scored)
 {
     double sum = 0;
 
@@ -187,7 +188,7 @@ static double hand_size(const ferry_crossing *in, double scored)
 }
 
 /* The part of the labels. */
-static void label_part(const ferry_crossing *in, const double *const *row,
+static void label_part(const ferry_differences *in, const double *const *row,
                        const double *mean, const double *effect, double *a,
                        ferry_crossed *c)
 {
@@ -245,7 +246,7 @@ done:
 }
 
 /* The variance that rows bring, and its degrees of freedom. */
-static ferry_status row_variance(ferry_ctx *ctx, const ferry_crossing *in,
+static ferry_status row_variance(ferry_ctx *ctx, const ferry_differences *in,
                                  const double *effect, const ferry_crossed *c, double *v,
                                  double *df)
 {
@@ -297,7 +298,8 @@ static void conclude(double rows, double rows_df, ferry_crossed *c)
     c->p_worse = ferry_i_student_above(-c->mu / c->se, c->df);
 }
 
-ferry_status ferry_i_crossed(ferry_ctx *ctx, const ferry_crossing *in, ferry_crossed *out)
+ferry_status ferry_i_crossed(ferry_ctx *ctx, const ferry_differences *in,
+                             ferry_crossed *out)
 {
     ferry_status st = FERRY_OK;
     const double **row = NULL;
@@ -437,7 +439,7 @@ double ferry_i_worth(double own, int64_t draws, const double *drawn, double *hal
 
 /* ---- the randomisation test ---- */
 
-/* z[k], k = 0 the real world, of a method over its draws + 1 worlds; false: they are all equal. */
+/* z[k], k = 0 the task itself, of a method over it and its draws of a control; false: they are all equal. */
 static bool standardise(int64_t methods, int64_t draws, double own, const double *drawn,
                         double side, double *z)
 {

@@ -136,7 +136,7 @@ static ferry_status begin(ferry_ctx *ctx, const ferry_task *task, run *u, ferry_
                                .least = s.least};
     rs->ties = (ferry_ties)s.ties;
     rs->level = s.controls;
-    rs->carries = ferry_i_task_carries(task);
+    rs->transfers = ferry_i_task_transfers(task);
     rs->keep_all = s.predictions;
     rs->keep_splits = s.splits;
     u->answer = s.answer;
@@ -661,7 +661,7 @@ static ferry_status evaluate(ferry_ctx *ctx, const ferry_task *task,
     ctx->repeat = 0;
     FERRY_TRY(ferry_i_task_split_hands(ctx, task, 0, &rs->hands, &split));
     FERRY_TRY(ferry_i_task_bridges(ctx, task, 0, split));
-    FERRY_TRY(ferry_i_task_teaches(ctx, split));
+    FERRY_TRY(ferry_i_task_trainable(ctx, split));
     FERRY_TRY(choose_methods(ctx, u, task, split, extra));
     FERRY_TRY(find_named(ctx, task, rs));
     FERRY_TRY(ferry_i_task_target(ctx, split, &target));

@@ -95,14 +95,14 @@ ferry_status ferry_i_knn_accuracy(ferry_ctx *ctx, const ferry_scored *s, double 
  * members of those below, filled in as the numbers come, so that each has one home; the library
  * owns their texts and arrays and hands them out as const. */
 
-/* A method under a control: the same method and splits in worlds that keep everything but the
+/* A method under a control: the same method and splits in control tasks that keep everything but the
  * knowledge. Or with a source left out, which shows what that one gave. */
 typedef struct ferry_evidence {
     size_t size;
     const char *control; /* such as "noise-source" */
     const char *source;  /* the one left out; NULL for a control */
     const char *reason;  /* why it did not run, or NULL */
-    int64_t draws;       /* worlds */
+    int64_t draws;       /* control tasks */
     int64_t repeats;     /* splits, the first of the evaluation's */
     const double *runs;  /* draws x repeats of the first metric, draw after draw; or NULL */
     int same;            /* 1: the method's own predictions in every run */
@@ -147,7 +147,7 @@ typedef struct ferry_kept {
 /* A method in an evaluation. */
 typedef struct ferry_entry {
     ferry_result pub;               /* name, reason, options, sentence are owned */
-    const struct ferry_method *how; /* lent by the registry and */
+    const struct ferry_method *how; /* of the registry, and */
     const ferry_opts *opts; /* by the task, while the evaluation runs; may be NULL */
     int64_t done;           /* repeats complete */
     double *metric;  /* n_metrics x planned, metric m of repeat r at [m * planned + r] */
@@ -174,14 +174,14 @@ typedef struct ferry_entry {
     double *points; /* 3 x FERRY_CURVE: rows, mean, std */
 } ferry_entry;
 
-/* What a task has that could be carried over to the target's rows, and the controls make up. */
-typedef enum ferry_carries {
-    FERRY_CARRIES_SOURCE,
-    FERRY_CARRIES_BRIDGE, /* no source, but an intermediate domain, */
-    FERRY_CARRIES_GRAPH,  /* ... or only graphs, */
-    FERRY_CARRIES_BOTH,   /* ... or an intermediate domain and graphs, */
-    FERRY_CARRIES_NOTHING /* ... or nothing but the target itself */
-} ferry_carries;
+/* What a task has that could transfer to the target's rows, and the controls make up. */
+typedef enum ferry_transfers {
+    FERRY_TRANSFERS_SOURCE,
+    FERRY_TRANSFERS_BRIDGE, /* no source, but an intermediate domain, */
+    FERRY_TRANSFERS_GRAPH,  /* ... or only graphs, */
+    FERRY_TRANSFERS_BOTH,   /* ... or an intermediate domain and graphs, */
+    FERRY_TRANSFERS_NOTHING /* ... or nothing but the target itself */
+} ferry_transfers;
 
 /* A method as it would run in a task that names none. */
 typedef struct ferry_default {
@@ -207,7 +207,7 @@ struct ferry_results {
     ferry_ties ties;
     int64_t rounds; /* goal stream: rows of the first repeat */
     int level;      /* of controls: none, quick, full */
-    ferry_carries carries;
+    ferry_transfers transfers;
     bool keep_all;    /* predictions of all repeats, with scores */
     bool keep_splits; /* which labels are visible in each repeat */
     ferry_entry *result;
@@ -331,7 +331,7 @@ struct json_t *ferry_i_settings_json(const ferry_opts *opts);
 
 /* ---- controls ---- */
 
-ferry_carries ferry_i_task_carries(const ferry_task *task);
+ferry_transfers ferry_i_task_transfers(const ferry_task *task);
 /* Plan the controls that the task and the settings allow for every transfer method; *fits says how
  * many fits the first round makes. Nothing when no baseline ran or nothing is scored. */
 ferry_status ferry_i_controls_plan(ferry_ctx *ctx, const ferry_task *task,

@@ -23,7 +23,7 @@ double ferry_i_beta_quantile(double p, double a, double b);
 void ferry_i_holm(int64_t n, double *p);
 
 /* What is crossed: repeats x n differences, larger is better, NaN where not scored. */
-typedef struct ferry_crossing {
+typedef struct ferry_differences {
     int64_t repeats, n;
     const double *diff;
     const int32_t
@@ -36,7 +36,7 @@ typedef struct ferry_crossing {
     bool ordered; /* a repeat draws an order of the rows, too: goal stream */
     double *effect,
         *mean; /* to be filled unless NULL: b_i of n, d_r of repeats; NaN: not scored */
-} ferry_crossing;
+} ferry_differences;
 
 /* The components of a gain's variance and what follows from them. */
 typedef struct ferry_crossed {
@@ -59,7 +59,8 @@ typedef struct ferry_crossed {
     double p_better, p_worse; /* one-sided */
 } ferry_crossed;
 /* Repeats whose instances are all NaN are left out. FERRY_OK with n = 0 when nothing is left. */
-ferry_status ferry_i_crossed(ferry_ctx *ctx, const ferry_crossing *in, ferry_crossed *out);
+ferry_status ferry_i_crossed(ferry_ctx *ctx, const ferry_differences *in,
+                             ferry_crossed *out);
 /* Mean share of the labels of a repeat that another one saw as well; seen: repeats x n. */
 double ferry_i_overlap(int64_t repeats, int64_t n, const uint8_t *seen);
 /* How much of what labels do is a sum over labels, and so common to repeats that share them: of the repeats' parts a, dealt
@@ -71,7 +72,7 @@ double ferry_i_linear_share(int64_t repeats, const double *a, int64_t hands, dou
 void ferry_i_crossed_needed(const ferry_crossed *c, double level, int64_t *repeats,
                             int64_t *rows);
 
-/* A test with what rows and repeats brought to it (ferry_crossing: effect and mean). */
+/* A test with what rows and repeats brought to it (ferry_differences: effect and mean). */
 typedef struct ferry_tested {
     ferry_crossed c;
     double *effect, *mean;
@@ -98,8 +99,8 @@ ferry_status ferry_i_primary_cells(ferry_ctx *ctx, int64_t repeats, int64_t n,
 double ferry_i_worth(double own, int64_t draws, const double *drawn, double *half);
 
 /* The randomisation test of a family of `methods`: own scores, and draws x methods under the same
- * made-up worlds, larger is better on side +1 and smaller on side -1. Each method is standardised
- * over its draws + 1 worlds; p counts the worlds whose best is as good. */
+ * control tasks, larger is better on side +1 and smaller on side -1. Each method is standardised
+ * over its draws + 1 control tasks; p counts the control tasks whose best is as good. */
 ferry_status ferry_i_max_t(ferry_ctx *ctx, int64_t methods, int64_t draws,
                            const double *own, const double *drawn, double side, double *p);
 

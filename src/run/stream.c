@@ -86,7 +86,7 @@ static const char *label_of(const stream *s, int64_t t)
     return ferry_i_ids_at(truth->names, truth->cls[s->order[t]]);
 }
 
-/* The label of round t, if it comes. A row that the view lacks teaches nothing. */
+/* The label of round t, if it comes. Nothing is learned of a row that the view lacks. */
 static ferry_status learn(ferry_ctx *ctx, stream *s, int64_t t)
 {
     ferry_status st = FERRY_OK;

@@ -6,7 +6,7 @@
  *    that are is told by predictions alone, without a hidden label. Better, and better than the best in hindsight: `best`.
  *
  * 2. Is it the source? A randomisation test (controls.c): were the source of no use it would be one
- *    more of the made-up worlds, and as likely as any of them to be the best or the worst.
+ *    more of the control tasks, and as likely as any of them to be the best or the worst.
  *
  * A method none of whose predictions a control changes ignores its source: it is said neither to
  * help nor to harm, whatever its numbers. Where nothing is shown, it is told how large a difference can still be: if no larger than one that

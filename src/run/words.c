@@ -112,7 +112,7 @@ static void add_reference(ferry_text *t, const ferry_results *rs)
 {
     if (!rs->by_policy)
         ferry_i_text_add(t, rs->run.reference);
-    else if (rs->carries == FERRY_CARRIES_SOURCE)
+    else if (rs->transfers == FERRY_TRANSFERS_SOURCE)
         ferry_i_text_add(t, "what your labels choose without the source");
     else
         ferry_i_text_add(t, "what your labels choose without transfer");
@@ -151,21 +151,21 @@ static void add_needed(ferry_text *t, int64_t repeats, int64_t rows)
         ferry_i_text_add(t, "; no sensible number of repeats or rows would tell");
 }
 
-/* What may be carried over, and what the controls put in its place, one of them and several. */
+/* What may transfer, and what the controls put in its place, one of them and several. */
 static const struct {
     const char *real, *fake, *fakes;
 } words[] = {
-    [FERRY_CARRIES_SOURCE] = {"source", "shuffled source", "shuffled sources"},
-    [FERRY_CARRIES_BRIDGE] = {"bridge", "shuffled bridge", "shuffled bridges"},
-    [FERRY_CARRIES_GRAPH] = {"graph", "rewired graph", "rewired graphs"},
-    [FERRY_CARRIES_BOTH] = {"bridge or graph", "made-up bridge or graph",
-                            "made-up bridges and graphs"},
-    [FERRY_CARRIES_NOTHING] = {"source", "shuffled source", "shuffled sources"},
+    [FERRY_TRANSFERS_SOURCE] = {"source", "shuffled source", "shuffled sources"},
+    [FERRY_TRANSFERS_BRIDGE] = {"bridge", "shuffled bridge", "shuffled bridges"},
+    [FERRY_TRANSFERS_GRAPH] = {"graph", "rewired graph", "rewired graphs"},
+    [FERRY_TRANSFERS_BOTH] = {"bridge or graph", "made-up bridge or graph",
+                              "made-up bridges and graphs"},
+    [FERRY_TRANSFERS_NOTHING] = {"source", "shuffled source", "shuffled sources"},
 };
 
 /* By the controls that change what a method says: one that sees nothing of the source but uses a graph is
  * judged by rewired graphs. Where none ran, or none changed anything: what the task has. */
-static ferry_carries carried(const ferry_results *rs, const ferry_entry *r)
+static ferry_transfers transferred(const ferry_results *rs, const ferry_entry *r)
 {
     bool bridge = false, graph = false;
 
@@ -175,31 +175,31 @@ static ferry_carries carried(const ferry_results *rs, const ferry_entry *r)
         bridge = bridge || t->kind == FERRY_CONTROL_BRIDGE;
         graph = graph || t->kind == FERRY_CONTROL_GRAPH;
         if (t->kind != FERRY_CONTROL_BRIDGE && t->kind != FERRY_CONTROL_GRAPH)
-            return FERRY_CARRIES_SOURCE;
+            return FERRY_TRANSFERS_SOURCE;
     }
-    return bridge && graph ? FERRY_CARRIES_BOTH
-           : bridge        ? FERRY_CARRIES_BRIDGE
-           : graph         ? FERRY_CARRIES_GRAPH
-                           : rs->carries;
+    return bridge && graph ? FERRY_TRANSFERS_BOTH
+           : bridge        ? FERRY_TRANSFERS_BRIDGE
+           : graph         ? FERRY_TRANSFERS_GRAPH
+                           : rs->transfers;
 }
 
 /* "the source changes nothing" */
 static void add_nothing(ferry_text *t, const ferry_results *rs)
 {
-    if (rs->carries == FERRY_CARRIES_NOTHING)
+    if (rs->transfers == FERRY_TRANSFERS_NOTHING)
         ferry_i_text_add(t, "the task has no source");
-    else if (rs->carries == FERRY_CARRIES_SOURCE)
+    else if (rs->transfers == FERRY_TRANSFERS_SOURCE)
         ferry_i_text_add(t, "the source changes nothing");
-    else if (rs->carries == FERRY_CARRIES_BOTH)
+    else if (rs->transfers == FERRY_TRANSFERS_BOTH)
         ferry_i_text_add(
             t, "the task has no source, and neither bridge nor graph changes anything");
     else
         ferry_i_text_addf(t, "the task has no source, and the %s changes nothing",
-                          words[rs->carries].real);
+                          words[rs->transfers].real);
 }
 
 /* "none of 19 shuffled sources does as well" */
-static void add_count(ferry_text *t, ferry_carries c, int64_t count, int64_t of,
+static void add_count(ferry_text *t, ferry_transfers c, int64_t count, int64_t of,
                       const char *how)
 {
     if (count == 0)
@@ -224,7 +224,7 @@ static void add_draws(ferry_text *t, const ferry_result *r)
 static void add_worth(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
 {
     if (!isfinite(e->pub.source_worth)) return;
-    ferry_i_text_addf(t, "the %s is worth %s", words[carried(rs, e)].real,
+    ferry_i_text_addf(t, "the %s is worth %s", words[transferred(rs, e)].real,
                       ferry_i_gain_words(rs, e->pub.source_worth).s);
     add_interval(t, rs, e->pub.source_worth_low, e->pub.source_worth_high, NAN);
     ferry_i_text_add(t, ": ");
@@ -234,7 +234,7 @@ static void add_worth(ferry_text *t, const ferry_results *rs, const ferry_entry 
 static void add_better(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
 {
     const ferry_result *r = &e->pub;
-    const ferry_carries c = carried(rs, e);
+    const ferry_transfers c = transferred(rs, e);
 
     add_gain(t, rs, r, true);
     if (r->verdict == FERRY_BEST && rs->by_policy) {
@@ -243,7 +243,7 @@ static void add_better(ferry_text *t, const ferry_results *rs, const ferry_entry
         ferry_i_text_addf(t, " against %s, the best without transfer in hindsight",
                           rs->result[rs->run.best_baseline].pub.name);
     }
-    if (r->worlds == 0) {
+    if (r->control_draws == 0) {
         ferry_i_text_addf(t, "; no control ran, so whether it is the %s is not known",
                           words[c].real);
         return;
@@ -254,7 +254,7 @@ static void add_better(ferry_text *t, const ferry_results *rs, const ferry_entry
         ferry_i_text_add(t, "; ");
         add_worth(t, rs, e);
     }
-    add_count(t, c, r->as_good, r->worlds, "well");
+    add_count(t, c, r->as_good, r->control_draws, "well");
     if (r->verdict != FERRY_SOURCE_OPEN) return;
     if (r->as_good == 0 && r->p_high > 0.05)
         ferry_i_text_addf(t, ", but among so many methods that may be chance (%s)",
@@ -265,25 +265,25 @@ static void add_better(ferry_text *t, const ferry_results *rs, const ferry_entry
 static void add_worse(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
 {
     const ferry_result *r = &e->pub;
-    const ferry_carries c = carried(rs, e);
+    const ferry_transfers c = transferred(rs, e);
 
     add_gain(t, rs, r, true);
     if (r->verdict == FERRY_HARMS && r->as_bad == 0)
-        ferry_i_text_addf(t, ", and worse than with any of %lld %s", (long long)r->worlds,
-                          words[c].fakes);
+        ferry_i_text_addf(t, ", and worse than with any of %lld %s",
+                          (long long)r->control_draws, words[c].fakes);
     else if (r->verdict == FERRY_HARMS) /* of another control, or one of full's 39 */
         ferry_i_text_addf(t, ", and worse than with %lld of %lld %s",
-                          (long long)(r->worlds - r->as_bad), (long long)r->worlds,
-                          words[c].fakes);
-    else if (r->worlds == 0)
+                          (long long)(r->control_draws - r->as_bad),
+                          (long long)r->control_draws, words[c].fakes);
+    else if (r->control_draws == 0)
         ferry_i_text_addf(t, "; no control ran, so whether it is the %s is not known",
                           words[c].real);
-    else if (20 * r->as_bad >= 3 * (r->worlds + 1)) { /* 3 of 19, 1 of 2 */
+    else if (20 * r->as_bad >= 3 * (r->control_draws + 1)) { /* 3 of 19, 1 of 2 */
         ferry_i_text_addf(t, ", whatever the %s: ", words[c].real);
-        add_count(t, c, r->as_bad, r->worlds, "badly");
+        add_count(t, c, r->as_bad, r->control_draws, "badly");
     } else if (r->as_bad > 0) {
         ferry_i_text_add(t, "; ");
-        add_count(t, c, r->as_bad, r->worlds, "badly");
+        add_count(t, c, r->as_bad, r->control_draws, "badly");
         add_draws(t, r);
     } else {
         ferry_i_text_addf(t, "; that it is the %s is not shown", words[c].real);

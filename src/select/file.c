@@ -58,7 +58,8 @@ static void save_body(scope *s, void *arg)
     scope_check(s, ferry_i_dict_save(ctx, dict, ((const saving *)arg)->path));
 }
 
-ferry_status ferry_i_selector_save(ferry_ctx *ctx, const ferry_selector *s, const char *path)
+ferry_status ferry_i_selector_save(ferry_ctx *ctx, const ferry_selector *s,
+                                   const char *path)
 {
     FERRY_ARGS(ctx, s, path);
     return scope_run(ctx, save_body, &(saving){s, path});

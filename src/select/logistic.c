@@ -176,7 +176,7 @@ static void count_pairs(const triples *t, const double *score, int64_t one, doub
     }
 }
 
-/* Each target in turn is ranked by what the triples of the others teach; those alike in all of them teach nothing, and
+/* Each target in turn is ranked by what the triples of the others say; those alike in all of them say nothing, and
  * the target is not judged. */
 static double unseen(scope *s, triples *t)
 {

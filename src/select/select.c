@@ -203,7 +203,7 @@ static void train_body(scope *s, void *arg)
 }
 
 ferry_status ferry_i_selector_train(ferry_ctx *ctx, const ferry_task *task,
-                                  const ferry_opts *opts, ferry_selector **out)
+                                    const ferry_opts *opts, ferry_selector **out)
 {
     FERRY_ARGS_OUT(ctx, out, out, task);
 
@@ -263,9 +263,9 @@ static void keep_way(const search *q, int64_t n, const int64_t *path, double p)
                      .probability = p,
                      .q = NAN,
                      .q_sd = NAN,
-                     .boarding = NAN,
-                     .crossing = NAN,
-                     .landing = NAN};
+                     .source_kappa = NAN,
+                     .bridge_reliability = NAN,
+                     .reliability = NAN};
     int64_t worst = -1, same = 0;
 
     for (int64_t i = 0; i < n && i < SELECT_LONGEST; i++)
@@ -345,7 +345,7 @@ static void select_body(scope *s, void *arg)
 }
 
 ferry_status ferry_i_select(ferry_ctx *ctx, const ferry_selector *selector,
-                          const ferry_task *task, int64_t longest, ferry_selection **out)
+                            const ferry_task *task, int64_t longest, ferry_selection **out)
 {
     FERRY_ARGS_OUT(ctx, out, out, selector, task);
 

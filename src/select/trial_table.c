@@ -46,16 +46,16 @@ static void add_way(const ferry_selection *s, int64_t i, int width, ferry_text *
     o->failed = o->failed || name.failed;
     ferry_i_text_free(&name);
     if (!w->reached) {
-        ferry_i_text_addf(o, "     -%36s %s%s\n", "", w->reason ? "not tried: " : "",
+        ferry_i_text_addf(o, "     -%54s %s%s\n", "", w->reason ? "not tried: " : "",
                           w->reason      ? w->reason
                           : w->leaks > 0 ? "dropped: its rows are the target's own (a leak)"
                                          : "not reached: no view in common");
         return;
     }
     ferry_i_text_addf(o, "  %5.2f +- %.2f", w->q, w->q_sd);
-    add_number(o, 10, w->boarding);
-    add_number(o, 10, w->crossing);
-    add_number(o, 9, w->landing);
+    add_number(o, 14, w->source_kappa);
+    add_number(o, 20, w->bridge_reliability);
+    add_number(o, 13, w->reliability);
     if (s->labels > 0)
         ferry_i_text_addf(o, "  %lld of %lld right", (long long)w->hits,
                           (long long)s->labels);
@@ -129,11 +129,12 @@ static void add_advice(const ferry_selection *s, ferry_text *o)
     if (s->lines[0])
         ferry_i_text_addf(
             o, "In the task file, in place of all intermediate domains:\n\n%s\n", s->lines);
-    ferry_i_text_addf(o,
-                      "q measures how well labels repeat: classes carried under swapped "
-                      "names repeat too; %s.\n",
-                      s->labels > 0 ? "the target's labels, where shown, check that"
-                                    : "5 to 10 labels of the target check that");
+    ferry_i_text_addf(
+        o,
+        "q measures how well labels repeat: classes that arrive under swapped "
+        "names repeat too; %s.\n",
+        s->labels > 0 ? "the target's labels, where shown, check that"
+                      : "5 to 10 labels of the target check that");
 }
 
 void ferry_i_select_trial_table(const ferry_selection *s, ferry_text *o)
@@ -144,8 +145,9 @@ void ferry_i_select_trial_table(const ferry_selection *s, ferry_text *o)
                       s->target, (long long)s->candidates, s->candidates == 1 ? "" : "s",
                       (long long)s->rows);
     if (s->labels > 0) ferry_i_text_addf(o, ", %lld labels shown", (long long)s->labels);
-    ferry_i_text_addf(o, "\n\nrank  %-*s        q      boarding  crossing  landing\n",
-                      width, "way");
+    ferry_i_text_addf(
+        o, "\n\nrank  %-*s        q        source_kappa  bridge_reliability  reliability\n",
+        width, "way");
     for (int64_t i = 0; i < s->n; i++)
         if (s->way[i].reached || s->way[i].n < 2) add_way(s, i, width, o);
     ferry_i_text_add(o, "\n");
@@ -169,11 +171,12 @@ static json_t *way_json(const ferry_selection *s, const ferry_way *w)
     return json_pack(
         "{s:s, s:o, s:s, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:b, s:b, s:b, s:b}",
         "source", w->source, "via", via, "target", w->target, "reached", w->reached,
-        "reason", w->reason, "q", number(w->q), "q_sd", number(w->q_sd), "boarding",
-        number(w->boarding), "crossing", number(w->crossing), "landing", number(w->landing),
-        "hits", (json_int_t)w->hits, "leaks", (json_int_t)w->leaks, "below_floor", w->below,
-        "denied", w->reached && labels_deny(s->classes, s->labels, w->hits), "tied",
-        w->tied, "recommended", w->recommended);
+        "reason", w->reason, "q", number(w->q), "q_sd", number(w->q_sd), "source_kappa",
+        number(w->source_kappa), "bridge_reliability", number(w->bridge_reliability),
+        "reliability", number(w->reliability), "hits", (json_int_t)w->hits, "leaks",
+        (json_int_t)w->leaks, "below_floor", w->below, "denied",
+        w->reached && labels_deny(s->classes, s->labels, w->hits), "tied", w->tied,
+        "recommended", w->recommended);
 }
 
 json_t *ferry_i_select_trial_json(const ferry_selection *s)

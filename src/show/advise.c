@@ -17,7 +17,7 @@
 
 #define PATIENCE 1.0 /* seconds that a method is given */
 
-/* What is lent, and what it lies in. */
+/* What is borrowed, and what it lies in. */
 typedef struct found {
     ferry_advice pub;  /* first: the calls get its address */
     ferry_arena arena; /* texts and arrays */

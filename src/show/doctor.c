@@ -29,7 +29,7 @@
 
 enum { MOST = 16 }; /* libraries, engines and problems: of none are there more */
 
-/* What is lent, and what it lies in. */
+/* What is borrowed, and what it lies in. */
 typedef struct found {
     ferry_installation pub; /* first: ferry_installation_free() gets its address */
     ferry_arena arena;

@@ -179,7 +179,7 @@ static json_t *options(const ferry_results *rs, const void *of)
     return ferry_i_settings_json(((const ferry_result *)of)->options);
 }
 
-/* {"repeats": 19} and the like: what would settle it; null where nothing is missing or would. */
+/* {"repeats": 19} and the like: what would decide it; null where nothing is missing or would. */
 static json_t *needed(const ferry_results *rs, const void *of)
 {
     const ferry_result *r = of;
@@ -215,7 +215,7 @@ static json_t *verdict(const ferry_results *rs, const void *of)
                                    AT(ferry_result, "fixed", YES, fixed),
                                    AT(ferry_result, "p_high", REAL, p_high),
                                    AT(ferry_result, "p_low", REAL, p_low),
-                                   AT(ferry_result, "worlds", WHOLE, worlds),
+                                   AT(ferry_result, "control_draws", WHOLE, control_draws),
                                    AT(ferry_result, "as_good", WHOLE, as_good),
                                    AT(ferry_result, "as_bad", WHOLE, as_bad),
                                    AT(ferry_result, "worth", REAL, source_worth),

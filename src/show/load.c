@@ -174,7 +174,8 @@ static ferry_status load_verdict(reader *f, const json_t *o, ferry_entry *r)
     r->pub.fixed = json_is_true(json_object_get(o, "fixed"));
     r->pub.p_high = real_at(o, "p_high");
     r->pub.p_low = real_at(o, "p_low");
-    r->pub.worlds = count_at(o, "worlds");
+    r->pub.control_draws = /* two names: until and since 0.3.0 */
+        count_at(o, json_object_get(o, "control_draws") ? "control_draws" : "worlds");
     r->pub.as_good = count_at(o, "as_good");
     r->pub.as_bad = count_at(o, "as_bad");
     const json_t *needed = json_object_get(o, "needed");

@@ -61,7 +61,7 @@ ferry_served_mean ferry_i_served_mean(int64_t n, const int8_t *value)
 
     for (int64_t i = 0; diff && i < n; i++)
         diff[i] = value[i];
-    const ferry_crossing in = {.repeats = 1, .n = n, .diff = diff, .fixed = true};
+    const ferry_differences in = {.repeats = 1, .n = n, .diff = diff, .fixed = true};
     if (diff && n > 1 && ferry_ctx_new(&ctx) == FERRY_OK)
         (void)ferry_i_crossed(ctx, &in, &c);
     ferry_ctx_free(ctx);

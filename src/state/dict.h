@@ -13,7 +13,7 @@
 
 #define FERRY_FORMAT_VERSION 1
 
-/* Lent pointers are good until the dict is freed: a tensor's data never moves. */
+/* Borrowed pointers are good until the dict is freed: a tensor's data never moves. */
 typedef struct ferry_dict ferry_dict;
 ferry_status ferry_i_dict_new(ferry_ctx *ctx, ferry_dict **out);
 void ferry_i_dict_free(ferry_dict *dict);
@@ -36,7 +36,7 @@ ferry_status ferry_i_dict_put_matrix(ferry_ctx *ctx, ferry_dict *dict, const cha
                                      const ferry_matrix *x); /* dense or CSR */
 
 bool ferry_i_dict_has(const ferry_dict *dict, const char *name);
-/* Lend. The shape must be as expected: -1 takes any and tells it. FERRY_EDATA names the
+/* Borrowed. The shape must be as expected: -1 takes any and tells it. FERRY_EDATA names the
  * tensor and both shapes. reals must be finite, reals_any not. */
 ferry_status ferry_i_dict_reals(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                                 int64_t *rows, int64_t *cols, const double **data);
@@ -53,7 +53,7 @@ const char *ferry_i_dict_text(const ferry_dict *dict,
 ferry_status ferry_i_dict_ids(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
                               ferry_ids **out);
 ferry_status ferry_i_dict_matrix(ferry_ctx *ctx, const ferry_dict *dict, const char *name,
-                                 ferry_matrix **out); /* checked as from a stranger */
+                                 ferry_matrix **out); /* checked as untrusted */
 
 /* Whole files. The checksum (xxHash) covers header and data. */
 ferry_status ferry_i_dict_save(ferry_ctx *ctx, const ferry_dict *dict, const char *path);

@@ -14,7 +14,7 @@ typedef struct dict_tensor {
     int64_t rows, cols; /* cols 1 when dims is 1 */
     int64_t at, end;    /* where it stands in the data of the file it was read from */
     const void *data;
-    void *owned; /* NULL: lent by the dict's bytes */
+    void *owned; /* NULL: a part of the dict's bytes */
 } dict_tensor;
 
 /* Names find a number by hash; tensors and texts stand in the order in which they came,
@@ -30,7 +30,7 @@ struct ferry_dict {
 };
 
 size_t ferry_i_dict_width(dict_type type); /* bytes of one number */
-/* Add a tensor whose data the dict only lends. FERRY_EDATA when the name is taken. */
+/* Add a tensor whose data the dict only borrows. FERRY_EDATA when the name is taken. */
 ferry_status ferry_i_dict_add(ferry_ctx *ctx, ferry_dict *dict, const char *name,
                               const dict_tensor *t);
 

@@ -50,7 +50,7 @@ void ferry_i_io_fail(ferry_io *io, ferry_status st)
     if (io->st == FERRY_OK) io->st = st == FERRY_ENOMEM ? ferry_i_nomem(io->ctx) : st;
 }
 
-/* n items of a tensor that is lent, into what is there or else new memory. */
+/* n items of a tensor that is borrowed, into what is there or else new memory. */
 static void *copy(ferry_io *io, int64_t n, size_t size, const void *from, void *to)
 {
     if (io->st != FERRY_OK) return to;

@@ -27,7 +27,7 @@
 typedef struct ferry_io {
     ferry_ctx *ctx;
     ferry_dict *to;         /* saving: what is put into; NULL when loading */
-    const ferry_dict *from; /* loading: a stranger's; NULL when saving */
+    const ferry_dict *from; /* loading: untrusted; NULL when saving */
     ferry_status st;
     char name[64]; /* of ferry_i_io_name() */
 } ferry_io;

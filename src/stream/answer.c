@@ -173,9 +173,9 @@ int64_t ferry_i_answers_end(const stream_answers *a, int64_t i)
 
 /* With a reason, each answer that promised something becomes an error with its line
  * number; answers about bad lines promise nothing and stay. */
-void ferry_i_answers_lend(ferry_stream *s, stream_answers *a, const char *why)
+void ferry_i_answers_hand_out(ferry_stream *s, stream_answers *a, const char *why)
 {
-    stream_answers *to = &s->lent;
+    stream_answers *to = &s->returned;
     ferry_text *t = &to->text;
 
     for (int64_t i = 0; i < a->n; i++) {

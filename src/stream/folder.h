@@ -67,9 +67,9 @@ struct ferry_stream {
     ferry_line parsed;
     ferry_header header;
     /* the output */
-    stream_answers now;    /* to lines that were taken last */
-    stream_answers flying; /* to those whose records are being made durable */
-    stream_answers lent;   /* what the caller has */
+    stream_answers now;      /* to lines that were taken last */
+    stream_answers flying;   /* to those whose records are being made durable */
+    stream_answers returned; /* what the caller has */
 };
 
 /* As it stands, without a snapshot. NULL is fine. */
@@ -149,9 +149,9 @@ ferry_status ferry_i_answer_again(ferry_ctx *ctx, ferry_stream *s);
 /* ... to an instance that waits already. */
 ferry_status ferry_i_answer_waits(ferry_ctx *ctx, ferry_stream *s, const ferry_waiting *w);
 ferry_status ferry_i_answer_bad(ferry_ctx *ctx, ferry_stream *s, const char *why);
-/* Add all answers to `lent`, and forget them. With a reason, what was said to be kept turns
+/* Add all answers to `returned`, and forget them. With a reason, what was said to be kept turns
  * into errors: it may not have been. */
-void ferry_i_answers_lend(ferry_stream *s, stream_answers *a, const char *why);
+void ferry_i_answers_hand_out(ferry_stream *s, stream_answers *a, const char *why);
 void ferry_i_answers_clear(stream_answers *a);
 int64_t ferry_i_answers_end(const stream_answers *a, int64_t i); /* where answer i ends */
 void ferry_i_answers_free(stream_answers *a);

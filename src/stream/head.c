@@ -1,7 +1,7 @@
 /* The head of a stream: how far its log must reach.
  *
  * A log cut at the border of two records looks whole, and one damaged near its end looks
- * like a write that the power cut short. The file `head` settles both: it is written and
+ * like a write that the power cut short. The file `head` decides both: it is written and
  * synced after the log was, and before answers go out. Up to `kept` every record must be
  * there; what comes after it was never acknowledged.
  *

@@ -126,20 +126,20 @@ done:
 
 /* ---- back ---- */
 
-/* Arrays lent by a dict. */
-typedef struct lent_arrays {
+/* Arrays of a dict. */
+typedef struct borrowed_arrays {
     ferry_ids *ids; /* new */
     int64_t n, entries;
     const int64_t *start, *index, *vote;
     const int64_t *answer; /* NULL: an older file */
     const uint8_t *sparse;
     const double *value;
-} lent_arrays;
+} borrowed_arrays;
 
 /* The arrays as the file has them, with lengths that fit each other. The tensor of votes
  * is named as the first version of the format named it. */
 static ferry_status borrow(ferry_ctx *ctx, const ferry_dict *dict, const ferry_worker *w,
-                           lent_arrays *a)
+                           borrowed_arrays *a)
 {
     ferry_status st = FERRY_OK;
     int64_t starts = 0, votes = 0, one = 1;
@@ -164,7 +164,7 @@ done:
 }
 
 /* Instance i into the queue, checked as a record from a line is. */
-static ferry_status restore(ferry_ctx *ctx, const lent_arrays *a, int64_t i,
+static ferry_status restore(ferry_ctx *ctx, const borrowed_arrays *a, int64_t i,
                             ferry_worker *w, int32_t *index)
 {
     ferry_status st = FERRY_OK;
@@ -208,11 +208,11 @@ static ferry_status restore_learned(ferry_ctx *ctx, const ferry_dict *dict, ferr
     return FERRY_OK;
 }
 
-/* Offsets are checked before any is used: the file may be a stranger's. */
+/* Offsets are checked before any is used: the file is untrusted. */
 static ferry_status restore_all(ferry_ctx *ctx, const ferry_dict *dict, ferry_worker *w)
 {
     ferry_status st = FERRY_OK;
-    lent_arrays a = {0};
+    borrowed_arrays a = {0};
     int32_t *index = NULL;
     int64_t longest = 0;
 

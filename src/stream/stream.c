@@ -190,29 +190,29 @@ double ferry_stream_due(const ferry_stream *s)
     return left > 0 ? left : 0;
 }
 
-/* Lend all answers; with errors in place of those that were not kept. */
-static ferry_status lend(ferry_ctx *ctx, ferry_stream *s, ferry_status st)
+/* All answers, returned; with errors in place of those that were not kept. */
+static ferry_status hand_out(ferry_ctx *ctx, ferry_stream *s, ferry_status st)
 {
     char why[512];
 
     s->broken = s->broken || st != FERRY_OK;
     (void)snprintf(why, sizeof why, "not acknowledged: %s", ferry_message(ctx));
-    ferry_i_answers_lend(s, &s->flying, s->broken ? why : NULL);
-    ferry_i_answers_lend(s, &s->now, s->broken ? why : NULL);
+    ferry_i_answers_hand_out(s, &s->flying, s->broken ? why : NULL);
+    ferry_i_answers_hand_out(s, &s->now, s->broken ? why : NULL);
     return st;
 }
 
-/* What is lent, as the caller gets it. */
+/* What is returned, as the caller gets it. */
 static ferry_status give(ferry_ctx *ctx, ferry_stream *s, ferry_status st,
                          const char **answers, int64_t *n)
 {
-    if (s->lent.text.failed) { /* better no answer than a wrong one */
-        ferry_i_answers_free(&s->lent);
+    if (s->returned.text.failed) { /* better no answer than a wrong one */
+        ferry_i_answers_free(&s->returned);
         if (st == FERRY_OK) st = ferry_i_nomem(ctx);
         s->broken = true;
     }
-    *answers = s->lent.text.len > 0 ? s->lent.text.s : "";
-    *n = s->lent.text.len;
+    *answers = s->returned.text.len > 0 ? s->returned.text.s : "";
+    *n = s->returned.text.len;
     return st;
 }
 
@@ -224,12 +224,12 @@ static ferry_status commit(ferry_ctx *ctx, ferry_stream *s, const char **answers
 {
     ferry_status st = FERRY_OK;
 
-    ferry_i_answers_clear(&s->lent);
+    ferry_i_answers_clear(&s->returned);
     if (!s->broken) {
         st = ferry_i_wal_flush(ctx, s->log, s->set.sync != SYNC_OFF);
         if (st == FERRY_OK) st = maybe_snapshot(ctx, s);
     }
-    return give(ctx, s, lend(ctx, s, st), answers, n);
+    return give(ctx, s, hand_out(ctx, s, st), answers, n);
 }
 
 /* Two batches at once: while one is being synced by another thread, the next is worked on.
@@ -245,13 +245,13 @@ ferry_status ferry_stream_commit(ferry_ctx *ctx, ferry_stream *s, int wait,
 
     if (wait || s->broken || s->set.sync != SYNC_BATCH || !is_full(s) || wants_snapshot(s))
         return commit(ctx, s, answers, n);
-    ferry_i_answers_clear(&s->lent);
+    ferry_i_answers_clear(&s->returned);
     st = ferry_i_wal_begin(ctx, s->log);
     if (st != FERRY_OK) {
-        st = lend(ctx, s, st);
+        st = hand_out(ctx, s, st);
     } else {
         const stream_answers empty = s->flying;
-        ferry_i_answers_lend(s, &s->flying, NULL);
+        ferry_i_answers_hand_out(s, &s->flying, NULL);
         s->flying = s->now;
         s->now = empty;
         ferry_i_answers_clear(&s->now);
@@ -294,7 +294,7 @@ void ferry_i_stream_free(ferry_stream *s)
     ferry_i_header_free(&s->header);
     ferry_i_answers_free(&s->now);
     ferry_i_answers_free(&s->flying);
-    ferry_i_answers_free(&s->lent);
+    ferry_i_answers_free(&s->returned);
     FERRY_FREE(s->folder, s->snapshot);
     if (s->lock >= 0) (void)close(s->lock);
     ferry_i_free(s);

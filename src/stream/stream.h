@@ -29,7 +29,7 @@ typedef enum ferry_record_kind {
     FERRY_RECORD_RETRACT = 6 /* a label is taken back, or an instance that waits */
 } ferry_record_kind;
 
-/* Lent: whoever fills it keeps what it points to. */
+/* Borrowed: whoever fills it keeps what it points to. */
 typedef struct ferry_record {
     ferry_record_kind kind;
     int64_t seq;
@@ -76,7 +76,7 @@ ferry_status ferry_i_head_create(ferry_ctx *ctx, const char *folder, ferry_head 
 int ferry_i_head_write(ferry_head *h, bool sync); /* 0 or an errno */
 void ferry_i_head_close(ferry_head *h);
 
-/* Reading a log from memory, as written by a stranger. */
+/* Reading a log from memory, untrusted. */
 typedef struct ferry_wal_scan {
     const char *what; /* its path, for messages */
     const uint8_t *bytes;
@@ -98,7 +98,7 @@ typedef struct ferry_wal_scan {
 ferry_status ferry_i_wal_scan(ferry_ctx *ctx, const char *what, const uint8_t *bytes,
                               int64_t n, ferry_wal_scan *out);
 void ferry_i_wal_scan_anyway(const ferry_wal_base *base, ferry_wal_scan *out);
-/* The next record, lent from the bytes, or *end. What is not whole where nothing had been
+/* The next record, borrowed from the bytes, or *end. What is not whole where nothing had been
  * acknowledged ends the log (dropped > 0); any other damage is FERRY_EDATA. */
 ferry_status ferry_i_wal_next(ferry_ctx *ctx, ferry_wal_scan *scan, ferry_record *r,
                               bool *end);

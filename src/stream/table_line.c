@@ -93,7 +93,7 @@ done:
     return st;
 }
 
-/* A field's text with doubled quotes undone. Lent; NULL: no memory. */
+/* A field's text with doubled quotes undone. Borrowed; NULL: no memory. */
 static const char *text_of(ferry_line *l, const ferry_field *f, int64_t *n)
 {
     *n = f->n;

@@ -59,7 +59,7 @@ typedef struct wal_mark {
     bool sync;
 } wal_mark;
 /* Put a batch into the file, sync it, then mark the head. 0, or an errno and what failed. */
-int ferry_i_wal_carry(int fd, const uint8_t *bytes, int64_t n, wal_mark mark,
-                      const char **doing);
+int ferry_i_wal_write_batch(int fd, const uint8_t *bytes, int64_t n, wal_mark mark,
+                            const char **doing);
 
 #endif

@@ -260,8 +260,8 @@ ferry_status ferry_i_wal_add(ferry_ctx *ctx, ferry_wal *log, const ferry_record 
 
 static const char *const head_fails = "mark its head";
 
-int ferry_i_wal_carry(int fd, const uint8_t *bytes, int64_t n, wal_mark mark,
-                      const char **doing)
+int ferry_i_wal_write_batch(int fd, const uint8_t *bytes, int64_t n, wal_mark mark,
+                            const char **doing)
 {
     *doing = "write";
     const int error = ferry_i_wal_write_all(fd, bytes, n);
@@ -273,8 +273,8 @@ int ferry_i_wal_carry(int fd, const uint8_t *bytes, int64_t n, wal_mark mark,
 }
 
 /* n bytes more are in the file, or none for this reason. */
-static ferry_status settle(ferry_ctx *ctx, ferry_wal *log, int64_t n, int error,
-                           const char *doing)
+static ferry_status conclude(ferry_ctx *ctx, ferry_wal *log, int64_t n, int error,
+                             const char *doing)
 {
     ferry_status st = FERRY_OK;
 
@@ -297,10 +297,10 @@ static ferry_status land(ferry_ctx *ctx, ferry_wal *log)
 
     if (!log->sync) return FERRY_OK;
     const int64_t n = ferry_i_wal_sync_wait(log->sync, &error, &doing);
-    return settle(ctx, log, n, error, doing);
+    return conclude(ctx, log, n, error, doing);
 }
 
-/* Write and sync here and now. A batch that another thread still carries comes first:
+/* Write and sync here and now. A batch that another thread still writes comes first:
  * records stand in the file in their order. */
 ferry_status ferry_i_wal_flush(ferry_ctx *ctx, ferry_wal *log, bool sync)
 {
@@ -308,8 +308,9 @@ ferry_status ferry_i_wal_flush(ferry_ctx *ctx, ferry_wal *log, bool sync)
 
     FERRY_PASS(land(ctx, log));
     const wal_mark mark = {log->head, log->last, log->last_chain, sync};
-    const int error = ferry_i_wal_carry(log->fd, log->buffer, log->used, mark, &doing);
-    FERRY_PASS(settle(ctx, log, log->used, error, doing));
+    const int error =
+        ferry_i_wal_write_batch(log->fd, log->buffer, log->used, mark, &doing);
+    FERRY_PASS(conclude(ctx, log, log->used, error, doing));
     log->used = 0;
     return FERRY_OK;
 }

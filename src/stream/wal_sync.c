@@ -19,7 +19,7 @@ struct ferry_wal_sync {
     wal_mark mark;
 };
 
-/* The thread: sleep until a batch comes (UNDER_WAY), carry it, say ARRIVED, until QUIT.
+/* The thread: sleep until a batch comes (UNDER_WAY), write it, say ARRIVED, until QUIT.
  * The mutex is not held while the disk works, so that asking whether it is busy never
  * waits for the disk. */
 static void *run(void *arg)
@@ -32,7 +32,7 @@ static void *run(void *arg)
             (void)pthread_cond_wait(&f->changed, &f->mutex);
         if (f->phase == QUIT) break;
         (void)pthread_mutex_unlock(&f->mutex);
-        f->error = ferry_i_wal_carry(f->fd, f->bytes, f->n, f->mark, &f->doing);
+        f->error = ferry_i_wal_write_batch(f->fd, f->bytes, f->n, f->mark, &f->doing);
         (void)pthread_mutex_lock(&f->mutex);
         f->phase = ARRIVED;
         (void)pthread_cond_broadcast(&f->changed);

@@ -87,7 +87,7 @@ bool ferry_i_worker_fits(const ferry_worker *w, const ferry_record *r, char *why
     const int shown = r->id_n < 64 ? (int)r->id_n : 64;
 
     const bool labelled = r->kind == FERRY_RECORD_LABEL || r->kind == FERRY_RECORD_BOTH;
-    /* Lines are read so that this holds; a log may be a stranger's. */
+    /* Lines are read so that this holds; a log is untrusted. */
     if (labelled != (r->y_n > 0) || (r->y_n > 0 && memchr(r->y, 0, (size_t)r->y_n)) ||
         (r->id_n > 0 && memchr(r->id, 0, (size_t)r->id_n))) {
         (void)snprintf(why, size, "the id or the label is not a text");
@@ -123,7 +123,7 @@ bool ferry_i_worker_fits(const ferry_worker *w, const ferry_record *r, char *why
 /* ---- applying ---- */
 
 /* The class as a text of its own; a new one that is the same number as another is most likely
- * that other, misspelt. Lent; NULL: no memory. */
+ * that other, misspelt. Borrowed; NULL: no memory. */
 static const char *class_name(ferry_ctx *ctx, ferry_worker *w, const char *y, int64_t n)
 {
     const ferry_ids *names = w->model->names;
@@ -160,7 +160,7 @@ static ferry_status answer(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
     return ferry_model_see(ctx, w->model, x, &out->answer, w->score, w->vote);
 }
 
-/* Teach the label; a class that the model does not know yet gets the next number. */
+/* Learn the label; a class that the model does not know yet gets the next number. */
 static ferry_status learn(ferry_ctx *ctx, ferry_worker *w, const ferry_row *x,
                           const ferry_record *r, const int32_t *vote, ferry_outcome *out)
 {

@@ -341,7 +341,7 @@ ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *t)
     return ferry_i_task_leaks(ctx, t, target);
 }
 
-ferry_status ferry_i_task_teaches(ferry_ctx *ctx, const ferry_task *split)
+ferry_status ferry_i_task_trainable(ferry_ctx *ctx, const ferry_task *split)
 {
     ferry_status st = FERRY_OK;
     const ferry_domain *target = NULL;

@@ -1,9 +1,9 @@
 /* Controls: a task that keeps everything but the knowledge.
  *
  * Each takes a resolved task and gives another that a method cannot tell from it by its
- * shape, but in which one thing that could have been carried over is chance. Random choices
+ * shape, but in which one thing that could transfer is chance. Random choices
  * depend on the seed, the control and the draw, not on the repeat: a draw is one made-up
- * world that is the same in every split. */
+ * control task that is the same in every split. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@
 /* A node that came from --set, or was made for one. */
 typedef struct ferry_origin {
     int node;
-    const char *set; /* the key after --set, lent by the settings */
+    const char *set; /* the key after --set, of the settings */
 } ferry_origin;
 
 /* An opened task file. */
@@ -67,7 +67,7 @@ bool ferry_i_place_pair(const ferry_place *p, int64_t i, ferry_place *key,
 /* A sequence, or FERRY_EDATA that says `what` was expected. */
 ferry_status ferry_i_place_sequence(const ferry_place *p, const char *what);
 ferry_status ferry_i_place_mapping(const ferry_place *p, const char *what);
-/* A text that is not empty. Lent by the document. */
+/* A text that is not empty. Borrowed by the document. */
 ferry_status ferry_i_place_string(const ferry_place *p, const char *what, const char **out);
 /* A scalar, or the scalars of a sequence with commas between; where a mapping may stand,
  * its pairs as "key=value", one for each of several values. New string. */

@@ -101,7 +101,7 @@ ferry_status ferry_i_task_spellings(ferry_ctx *ctx, const ferry_task *task, bool
 ferry_status ferry_i_task_leaks(ferry_ctx *ctx, const ferry_task *task,
                                 const ferry_domain *target);
 /* FERRY_ENEEDS unless some domain of a split shows a label. */
-ferry_status ferry_i_task_teaches(ferry_ctx *ctx, const ferry_task *split);
+ferry_status ferry_i_task_trainable(ferry_ctx *ctx, const ferry_task *split);
 
 /* Domains of a role, in order: the i-th, or NULL past the end. */
 const ferry_domain *ferry_i_task_role(const ferry_task *task, ferry_role role, int64_t i);

@@ -61,12 +61,12 @@ static void crossed_case(ferry_ctx *ctx, const char *what, const json_t *o)
                   n = (int64_t)json_array_size(json_array_get(d, 0));
     double *diff = calloc((size_t)(repeats * n), sizeof *diff);
     uint8_t *seen = seen_of(golden_at(o, out ? "visible" : "seen"), repeats, n);
-    ferry_crossing in = {.repeats = repeats,
-                         .n = n,
-                         .diff = diff,
-                         .seen = seen,
-                         .hands = json_integer_value(json_object_get(o, "hands")),
-                         .fixed = json_is_true(golden_at(o, "fixed"))};
+    ferry_differences in = {.repeats = repeats,
+                            .n = n,
+                            .diff = diff,
+                            .seen = seen,
+                            .hands = json_integer_value(json_object_get(o, "hands")),
+                            .fixed = json_is_true(golden_at(o, "fixed"))};
     ferry_crossed c;
     int32_t *cluster[2] = {NULL, NULL};
     int64_t more = 0, rows = 0;
@@ -440,8 +440,8 @@ static void test_copies_and_gaps(void **state)
         one[i] = d[i];
         one[N + i] = NAN;
     }
-    const ferry_crossing many = {.repeats = R, .n = N, .diff = d, .fixed = true},
-                         single = {.repeats = 2, .n = N, .diff = one, .fixed = true};
+    const ferry_differences many = {.repeats = R, .n = N, .diff = d, .fixed = true},
+                            single = {.repeats = 2, .n = N, .diff = one, .fixed = true};
     assert_ok(*state, ferry_i_crossed(*state, &many, &a));
     assert_ok(*state, ferry_i_crossed(*state, &single, &b));
     assert_int_equal(b.repeats, 1);
@@ -456,14 +456,14 @@ static void test_too_little(void **state)
     static const double one[] = {1, 1, 1}, none[] = {NAN, NAN};
     ferry_crossed c;
 
-    assert_ok(
-        *state,
-        ferry_i_crossed(*state, &(ferry_crossing){.repeats = 3, .n = 1, .diff = one}, &c));
+    assert_ok(*state,
+              ferry_i_crossed(*state,
+                              &(ferry_differences){.repeats = 3, .n = 1, .diff = one}, &c));
     assert_close(c.p_better, 1, 0);
     assert_true(isinf(c.low) && isinf(c.high));
-    assert_ok(
-        *state,
-        ferry_i_crossed(*state, &(ferry_crossing){.repeats = 2, .n = 1, .diff = none}, &c));
+    assert_ok(*state,
+              ferry_i_crossed(
+                  *state, &(ferry_differences){.repeats = 2, .n = 1, .diff = none}, &c));
     assert_int_equal(c.n, 0);
     assert_close(c.p_worse, 1, 0);
 }
@@ -500,7 +500,7 @@ static void test_size(void **state)
         assert_ok(*state,
                   ferry_i_crossed(
                       *state,
-                      &(ferry_crossing){.repeats = R, .n = N, .diff = d, .seen = seen},
+                      &(ferry_differences){.repeats = R, .n = N, .diff = d, .seen = seen},
                       &c));
         wrong += c.p_better < 0.025 || c.p_worse < 0.025;
         naive += ferry_i_student_p(ferry_i_mean(R, mean) * sqrt(R) / ferry_i_std(R, mean),
@@ -540,7 +540,7 @@ static void test_teachers_are_questions(void **state)
                     j < SEEN ? NAN : row[at[j]] + taught + 0.3 * ferry_i_rng_normal(&rng);
             }
         }
-        const ferry_crossing in = {.repeats = R, .n = N, .diff = d, .seen = seen};
+        const ferry_differences in = {.repeats = R, .n = N, .diff = d, .seen = seen};
         assert_ok(*state, ferry_i_crossed(*state, &in, &c));
         assert_true(c.c >= 0 && c.sl2 >= 0 && c.k > 0);
         assert_close(c.v, c.va + c.vb / N, 1e-12);
@@ -571,7 +571,7 @@ static void test_orders(void **state)
                 *state,
                 ferry_i_crossed(
                     *state,
-                    &(ferry_crossing){
+                    &(ferry_differences){
                         .repeats = R, .n = N, .diff = d, .fixed = true, .ordered = ordered},
                     &c));
             wrong[ordered] += c.p_better < 0.025 || c.p_worse < 0.025;
@@ -710,7 +710,7 @@ static void test_family_of_baselines(void **state)
                 d[i] = right[BASES + m][i] - right[best][i];
                 seen[i] = (uint8_t)(isnan(d[i]) ? 1 : 0);
             }
-            const ferry_crossing in = {
+            const ferry_differences in = {
                 .repeats = TIMES_DRAWN, .n = ROWS, .diff = d, .seen = seen};
             assert_ok(*state, ferry_i_crossed(*state, &in, &c));
             up[m] = c.p_better;

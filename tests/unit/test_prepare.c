@@ -33,7 +33,7 @@ static const ferry_wants joined = {.method = "m",
                                    .layout = FERRY_JOINED,
                                    .scale = FERRY_SCALE_NONE,
                                    .shared = true,
-                                   .taught = true};
+                                   .labelled_sources = true};
 
 static double at(const ferry_matrix *x, int64_t i, int64_t j)
 {
@@ -242,7 +242,7 @@ static void test_needs(void **state)
     assert_fails(ctx, fits_prepared(ctx, task, &joined), FERRY_ENEEDS,
                  "m needs a source with labels");
     ferry_wants w = joined;
-    w.taught = false;
+    w.labelled_sources = false;
     assert_fails(ctx, make_prepared(ctx, task, &w, &p), FERRY_ENEEDS,
                  "m needs features that source 's' (3) and target 't' (3) share");
     assert_null(p);

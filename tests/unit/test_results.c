@@ -262,7 +262,7 @@ static void test_first_schema(void **state)
     assert_ok(ctx, ferry_results_load(ctx, tmp_path("."), &rs));
     const ferry_result *hop = ferry_results_find(rs, "hop");
     assert_int_equal(hop->verdict, FERRY_OPEN);
-    assert_true(isnan(hop->bound) && isnan(hop->p_high) && hop->worlds == 0);
+    assert_true(isnan(hop->bound) && isnan(hop->p_high) && hop->control_draws == 0);
     assert_true(ferry_i_result_evidence_at(hop, 0)->excess > 0);
     assert_int_equal(ferry_results_find(rs, "hemap")->verdict, FERRY_OPEN);
     assert_ok(ctx, ferry_results_explain(ctx, rs, NULL, &table));

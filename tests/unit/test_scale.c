@@ -348,7 +348,7 @@ static ferry_matrix *lent(ferry_ctx *ctx, const double *value, int *released)
     memcpy(start, starts, sizeof starts);
     assert_ok(ctx, ferry_i_matrix_borrow_sparse(ctx, 3, 40, start, index, value, &x));
     x->release = count_release;
-    x->lender = released;
+    x->keeper = released;
     return x;
 }
 

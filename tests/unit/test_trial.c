@@ -169,7 +169,8 @@ static void test_finds_the_bridge(void **state)
     char *text = NULL;
 
     assert_true(good->q > 0.7 && good->recommended && good->reached && !good->below);
-    assert_true(good->landing > 0.5 && good->boarding > 0.5 && good->crossing > 0.5);
+    assert_true(good->reliability > 0.5 && good->source_kappa > 0.5 &&
+                good->bridge_reliability > 0.5);
     assert_true(noise->q < 0.35 && !noise->recommended);
     assert_false(way_of(s, "alone")->reached); /* it has nothing of the target */
     assert_false(way_of(s, NULL)->reached);

@@ -85,7 +85,7 @@ static column_stats column_moments(scope *s, matrix x)
     return m;
 }
 
-/* What is constant in the source teaches nothing: factor 0. */
+/* What is constant in the source tells nothing: factor 0. */
 static aligned_state columns(scope *s, int way, int64_t cols, const column_stats *from,
                              const column_stats *to)
 {

@@ -1,4 +1,4 @@
-/* cdls: cross-domain landmark selection. The source's rows are carried into the
+/* cdls: cross-domain landmark selection. The source's rows are mapped into the
  * target's principal axes by a matrix A that is learned together with the
  * weights of rows: those that fit count, others do not.
  *
@@ -450,7 +450,7 @@ static void cdls_fits(scope *s, const problem *shape, const void *options)
 
 const method method_cdls = {
     .name = "cdls",
-    .summary = "the source's rows carried into the target's axes, and weighed there",
+    .summary = "the source's rows mapped into the target's axes, and weighed there",
     .reference = "Tsai, Yeh, Wang, Learning Cross-Domain Landmarks for Heterogeneous "
                  "Domain Adaptation, CVPR 2016",
     .kind = FERRY_KIND_TRANSFER,

@@ -1,4 +1,4 @@
-/* hop: a chain of classifiers. The sources teach a classifier that labels the first intermediate domain, which teaches
+/* hop: a chain of classifiers. The sources train a classifier that labels the first intermediate domain, which trains
  * the next, until the target; each sees the features that both sides share. What a method that goes over a bridge has
  * to beat.
  *

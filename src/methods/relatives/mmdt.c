@@ -1,4 +1,4 @@
-/* mmdt: max-margin domain transforms. The target's rows are carried into the
+/* mmdt: max-margin domain transforms. The target's rows are mapped into the
  * source's features by a matrix W that is learned together with the classifiers
  * there:
  *
@@ -284,7 +284,7 @@ static void mmdt_fits(scope *s, const problem *shape, const void *options)
 
 const method method_mmdt = {
     .name = "mmdt",
-    .summary = "the target's rows carried into the source's features, by their "
+    .summary = "the target's rows mapped into the source's features, by their "
                "classes",
     .reference = "Hoffman, Rodner, Donahue, Saenko, Darrell, Efficient Learning of "
                  "Domain-invariant Image Representations, ICLR 2013",
