@@ -534,7 +534,7 @@ static ferry_results *saved_results(ferry_ctx *ctx, ferry_goal goal, const char 
     ferry_domain *d = domain_of(ctx, goal);
     ferry_prediction *p = NULL;
 
-    ferry_i_free(rs->truth);
+    FERRY_FREE(rs->truth->cls, rs->truth);
     rs->truth = NULL;
     ferry_i_free(rs->scored[0]);
     if (goal == FERRY_RATE)
