@@ -514,7 +514,9 @@ const cli_command cli_commands[] = {
     {"inspect", "FILE...", "say what is in a data file",
      "Shows the format, shape, density, label counts, missing cells and memory. FILE#NAME "
      "picks a variable or member of a MAT or NPZ file or archive; without NAME they are "
-     "listed. For a model (NAME.ferry): its method, goal, classes, views and diagnostics.",
+     "listed. For a model (NAME.ferry): its method, goal, classes, views and diagnostics. Of "
+     "two tables, a source's and the target's, it also says which columns may be the same "
+     "under other names (with --json one more object, {\"same\": {...}}).",
      1, 10000, WORDS_FILE, OPTIONS(inspect_options), read_settings, false, cli_inspect},
     {"convert", "IN OUT", "write a data file in another format",
      "Ids, feature names and labels are kept if the output format can hold them. IN may also "

@@ -259,6 +259,55 @@ static int inspect_one(cli *c, const char *path)
     return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
 }
 
+/* ---- two tables ---- */
+
+/* The file as the only view of a domain of the task; false: it is none. */
+static bool add_table(cli *c, ferry_task *task, ferry_role role, const char *path)
+{
+    ferry_data *data = NULL;
+    ferry_description *about = NULL;
+    ferry_domain *d = NULL;
+    bool added = false;
+
+    if (!is_model(path) && ferry_read(c->ctx, path, c->sets, &data) == FERRY_OK &&
+        ferry_data_describe(c->ctx, data, &about) == FERRY_OK && about->columns >= 0 &&
+        !about->sparse &&
+        ferry_domain_new(c->ctx, role == FERRY_TARGET ? "target" : "same", role, &d) ==
+            FERRY_OK) {
+        added = ferry_domain_add_data(c->ctx, d, "x", data) == FERRY_OK;
+        added = ferry_task_add_domain(c->ctx, task, d) == FERRY_OK && added;
+    }
+    ferry_description_free(about);
+    ferry_data_free(data);
+    return added;
+}
+
+/* Columns of the first file that may be columns of the second: as said at a source whose name is "same", so that the
+ * JSON is what a task file says. What cannot be told is not asked for. */
+static void say_alike(cli *c)
+{
+    static const char same[] = "{\"same\": ";
+    ferry_task *task = NULL;
+    char *text = NULL;
+
+    if (ferry_task_new(c->ctx, "columns", FERRY_CLASSIFY, &task) == FERRY_OK &&
+        add_table(c, task, FERRY_SOURCE, c->args[0]) &&
+        add_table(c, task, FERRY_TARGET, c->args[1]) &&
+        ferry_task_links(c->ctx, task, "same", &text) == FERRY_OK &&
+        strncmp(text, same, strlen(same)) == 0) {
+        if (c->value[KEY_JSON])
+            puts(text);
+        else
+            printf(
+                "\ncolumns that may be the same; if they are, and in the same units, say at the "
+                "source of a task\n  same: %.*s\n",
+                (int)(strlen(text) - strlen(same) - 1), text + strlen(same));
+    }
+    cli_progress_end();
+    ferry_string_free(text);
+    ferry_task_free(task);
+}
+
 int cli_inspect(cli *c)
 {
     int code = EXIT_DONE;
@@ -270,6 +319,7 @@ int cli_inspect(cli *c)
         const int one = inspect_one(c, c->args[i]);
         if (one != EXIT_DONE) code = one;
     }
+    if (c->n_args == 2 && code == EXIT_DONE) say_alike(c);
     return code;
 }
 

@@ -83,7 +83,8 @@ FERRY_API ferry_status ferry_task_visible(ferry_ctx *ctx, const ferry_task *task
  * Which views of which domains are taken for the same features, and why.
  * @param format  NULL: in words, "bridge.a = source.x by 60 feature names; ...", empty where no two are; "json": a list
  * of {"domain", "view", "same_as": {"domain", "view"}, "by": "same_as", "name", "features" or "width", "columns": how
- * many they share}
+ * many they share}; "same": columns that may be the target's under other names, by their values alone, {"DOMAIN":
+ * {"its column": "the target's"}} as JSON. Nothing is joined for that: it is for people to say `same:` of (task file)
  * @param out     new string for ferry_string_free()
  */
 FERRY_API ferry_status ferry_task_links(ferry_ctx *ctx, const ferry_task *task,

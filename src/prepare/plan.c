@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "prepare/alike.h"
 #include "prepare/plan.h"
 
 /* ---- domains ---- */
@@ -125,6 +126,50 @@ static ferry_status task_links_json(ferry_ctx *ctx, const ferry_task *task, char
     FERRY_ARGS_OUT(ctx, out, out, task);
 
     return scope_run(ctx, links_json, &(asked_links){task, out});
+}
+
+/* ---- columns that may be the same ---- */
+
+/* to: {"mealpct": "lnchpct"}, as `same:` of d takes it. */
+static void add_alike(scope *s, const ferry_view *v, const ferry_view *w, json_t *to)
+{
+    const int64_t mark = scope_mark(s);
+    int64_t n = 0;
+    const alike *c = alike_columns(s, v, w, &n);
+
+    for (int64_t i = 0; i < n; i++)
+        if (json_object_set_new(to, ferry_i_ids_at(v->features, c[i].a),
+                                json_string(ferry_i_ids_at(w->features, c[i].b))) != 0)
+            scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    scope_release(s, mark);
+}
+
+static void same_json(scope *s, void *arg)
+{
+    const asked_links *a = arg;
+    const ferry_domain *t = ferry_i_task_role(a->task, FERRY_TARGET, 0), *d = NULL;
+    json_t *all = json_object();
+
+    if (!all) scope_check(s, ferry_i_nomem(scope_ctx(s)));
+    scope_defer(s, json_free, all);
+    for (int r = 0; t && r < 2; r++)
+        for (int64_t i = 0; (d = ferry_i_task_role(a->task, in_order[r], i)); i++) {
+            json_t *of = json_object();
+            if (json_object_set_new(all, d->name, of) != 0) /* takes it, also then */
+                scope_check(s, ferry_i_nomem(scope_ctx(s)));
+            for (int64_t v = 0; v < d->n_views; v++)
+                for (int64_t w = 0; w < t->n_views; w++)
+                    add_alike(s, d->views[v], t->views[w], of);
+            if (json_object_size(of) == 0) (void)json_object_del(all, d->name);
+        }
+    scope_check(s, ferry_i_json_dump(scope_ctx(s), all, 0, a->out));
+}
+
+static ferry_status task_same_json(ferry_ctx *ctx, const ferry_task *task, char **out)
+{
+    FERRY_ARGS_OUT(ctx, out, out, task);
+
+    return scope_run(ctx, same_json, &(asked_links){task, out});
 }
 
 /* ---- columns ---- */
@@ -382,5 +427,6 @@ ferry_status ferry_task_links(ferry_ctx *ctx, const ferry_task *task, const char
 
     if (!format) return task_links(ctx, task, out);
     if (strcmp(format, "json") == 0) return task_links_json(ctx, task, out);
-    return ferry_i_fail(ctx, FERRY_EINVAL, "unknown format %s (json)", format);
+    if (strcmp(format, "same") == 0) return task_same_json(ctx, task, out);
+    return ferry_i_fail(ctx, FERRY_EINVAL, "unknown format %s (json, same)", format);
 }

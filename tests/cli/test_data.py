@@ -125,6 +125,29 @@ def test_inspect_several(folder):
     assert lines.count('"format"') == 2
 
 
+def test_inspect_two_tables(folder):
+    """Columns that may be the same under other names: the line for the task file; nothing is said of one file, or of three."""
+    rows = [(i, i * i, i * 11 % 29) for i in range(30)]
+    for name, head in (("old.csv", "key,lunch,income"), ("new.csv", "key,meals,pay")):
+        write(folder, name, head + "\n" + "".join("%d,%d,%d\n" % r for r in rows))
+    r = ferry("inspect", "old.csv", "new.csv", cwd=folder)
+    assert r.out.endswith("\n\ncolumns that may be the same; if they are, and in the same units, say at the source of a task\n"
+                          '  same: {"lunch": "meals", "income": "pay"}\n'), r
+    lines = ferry("inspect", "--json", "old.csv", "new.csv", cwd=folder).out.splitlines()
+    assert parses(lines[-1]) == {"same": {"lunch": "meals", "income": "pay"}}, lines
+    for files in (["old.csv"], ["old.csv", "old.csv"], ["old.csv", "new.csv", "new.csv"]):
+        assert "same" not in ferry("inspect", *files, cwd=folder).out, files
+    # the line is one of a task file
+    write(folder, "task.yaml", """task: meals
+goal: regress
+domains:
+  - {name: old, role: source, x: old.csv, label: key, same: {"lunch": "meals", "income": "pay"}}
+  - {name: new, role: target, x: new.csv, label: key, labelled: 15}
+methods: [residual]
+""")
+    assert "new.x = old.x by 2 feature names" in ferry("advise", "task.yaml", cwd=folder).out
+
+
 def test_compressed_and_archives(folder):
     for name, module in (("a.csv.bz2", bz2), ("a.csv.xz", lzma), ("a.csv.gz", gzip)):
         with module.open(os.path.join(folder, name), "wt") as f:
