@@ -483,6 +483,7 @@ static void conclude(scope *s, const work *w, validation *out)
     e->k = w->k;
     e->classes = has_classes(w);
     e->sets = w->score != NULL;
+    e->flat = e->sets || w->rs->run.goal == FERRY_RATE;
     e->family = family;
     e->error = error;
     e->p = p;
