@@ -10,7 +10,6 @@
     simulate.py family   FERRY [--tasks N] [--out FILE]   four methods against six baselines, all equal: is any said to be better or worse?
     simulate.py real     FERRY [--tasks N] [--out FILE]   digits with right, shuffled and renamed source labels: verdicts and the answer
     simulate.py images   FERRY [--tasks N] [--out FILE]   NUS-WIDE, labels of texts for pictures, 23 pairs of classes: is hop's gain found?
-    simulate.py cost     FERRY [--out FILE]               processor time of a run without and with the default controls, on three tasks
 
 Every task depends on its number alone (and --seed), so a slice is a part of the whole. Only the standard library is used; results are JSON, which
 page.py makes docs/trust.md of. Tasks have at most 500 rows; the whole takes a night on two cores.
@@ -22,7 +21,6 @@ import functools
 import json
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -639,45 +637,7 @@ evaluate: {repeats: %d, seed: %d, metrics: [accuracy]}
     return [{"task": PAIRS[t], **{k: rounded(hop[k]) for k in ("gain", "low", "high")}, **verdicts(d)}]
 
 
-# ---- cost ----
-
-SMALL = ["source=150", "bridge=200", "target=150", "source_features=30", "target_features=20"]
-COSTS = {"ferry demo": ([], ""), "a small bridge, hop helps": (SMALL, "methods: [svm, knn, semi-svm, hop, cdspp, hemap]\n"),
-         "the same, source labels dealt out anew": (SMALL, "methods: [svm, knn, semi-svm, hop, cdspp, hemap]\n")}
-
-
-def spent():
-    u = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return u.ru_utime + u.ru_stime
-
-
-def cost(a, t):
-    """Seconds of the processor, and fits against the first version's 12 for every transfer method, each fit by what one took in the repeats."""
-    name = list(COSTS)[t]
-    sizes, methods = COSTS[name]
-    seconds = {}
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([a.ferry, "gen", "bridge", "-q", "-o", folder + "/b", *[w for s in sizes for w in ("--set", s)]], check=True, capture_output=True)
-        task = folder + "/b/task.yaml"
-        with open(task, "a") as f:
-            f.write(methods)
-        if "dealt" in name:
-            with open(folder + "/b/source.csv") as f:
-                head, *rows = [line.rstrip("\n").split(",") for line in f]
-            at = head.index("label")
-            labels = random.Random(a.seed).sample([r[at] for r in rows], len(rows))
-            table(folder + "/b/source.csv", head, [r[:at] + [c] + r[at + 1:] for r, c in zip(rows, labels)])
-        for controls in ("none", "quick"):
-            before = spent()
-            d = run(a.ferry, task, "--controls", controls, "-o", folder + "/" + controls)
-            seconds[controls] = round(spent() - before, 2)
-    fits = verdicts(d)["fits"]
-    one = {r["name"]: sum(r["fit_seconds"]) / len(r["fit_seconds"]) for r in d["results"] if r["name"] in fits}
-    return [{"task": name, "cpu": seconds, "fits": fits, "of_first": round(sum(fits[n] * one[n] for n in one) / (12 * sum(one.values())), 3),
-             "verdicts": verdicts(d)["verdicts"]}]
-
-
-RUN = {"cost": (cost, len(COSTS)), "useless": (useless, 300), "coverage": (coverage, 300), "promise": (promise, 200), "worth": (worth, 100),
+RUN = {"useless": (useless, 300), "coverage": (coverage, 300), "promise": (promise, 200), "worth": (worth, 100),
        "power": (power, 48), "size": (size, 300), "family": (family, 300), "real": (real, 60), "images": (images, len(PAIRS))}
 
 
