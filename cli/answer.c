@@ -115,11 +115,12 @@ static int check(const cli *c, const table_in *t)
         return cli_usage("%s: has no labels, expected some in a column %s", t->path,
                          c->value[KEY_LABEL]);
     if (d->labels_known == 0 && t->role == FERRY_TARGET)
-        return cli_usage(
-            "%s: all %lld labels are blank; without a label of your own nobody can say "
-            "how good an answer is: fill in some of each kind",
+        cli_note(
+            c,
+            "%s: all %lld labels are blank: what is learned comes from the source alone, "
+            "and nobody can say how good it is; fill in some of each kind",
             t->path, (long long)d->rows);
-    if (d->labels_known == 0)
+    else if (d->labels_known == 0)
         return cli_usage("%s: all %lld labels are blank; a source has to know some",
                          t->path, (long long)d->rows);
     return EXIT_DONE;
@@ -158,11 +159,15 @@ static const char *guess_goal(const cli *c, const answer_in *a)
 
 static void say_goal(const cli *c, const answer_in *a)
 {
-    const ferry_description *d = a->table[a->n - 1].is;
+    int64_t most = 0;
 
+    for (int64_t i = 0; i < a->n; i++) /* a source's, where there is no label of your own */
+        if (a->table[i].role != FERRY_INTERMEDIATE &&
+            (most == 0 || a->table[i].role == FERRY_TARGET) && a->table[i].is->n_counts > 0)
+            most = a->table[i].is->n_counts;
     if (strcmp(a->goal, "classify") == 0)
         cli_note(c, "goal: classify, %lld classes (--goal regress predicts numbers)",
-                 (long long)d->n_counts);
+                 (long long)most);
     else
         cli_note(c, "goal: %s (--goal classify predicts classes)", a->goal);
 }

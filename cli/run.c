@@ -1,5 +1,7 @@
 /* ferry run: methods side by side on a task. */
 #include <dirent.h>
+#include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,12 +146,14 @@ static void say_next(const cli *c, const ferry_results *rs, const char *dir)
 {
     const ferry_run_info *run = ferry_results_info(rs);
     const ferry_result *best = ferry_results_at(rs, run->best);
+    char buffer[4200];
+    const char *word = dir ? cli_word(dir, buffer, sizeof buffer) : NULL;
 
     if (!dir || c->value[KEY_JSON]) return;
     if (c->command->run == cli_demo || c->command->run == cli_answer)
         return; /* their own */
     if (run->repeats == run->planned && ferry_results_answer(rs))
-        printf("Why: ferry explain %s.\n", dir);
+        printf("Why: %s explain %s.\n", c->self, word);
     else if (run->repeats < run->planned)
         printf("Next: the same command with --resume runs the other %lld repeats.\n",
                (long long)(run->planned - run->repeats));
@@ -189,6 +193,20 @@ static bool print_with_folder(const cli *c, const char *line, int n, const char 
     return false;
 }
 
+/* Where a command's first word ends, which may be in quotes. */
+static int word_end(const char *s)
+{
+    bool quoted = false;
+    int i = 0;
+
+    for (; s[i] && s[i] != '\n' && (quoted || s[i] != ' '); i++)
+        if (s[i] == '\'')
+            quoted = !quoted;
+        else if (!quoted && s[i] == '\\' && s[i + 1] && s[i + 1] != '\n')
+            i++;
+    return i;
+}
+
 /* The table. The library does not know where the task and the results are and how this command was called. What
  * needs files that do not stay is left out, and so is what ferry answer has done already. */
 static void print_table(const cli *c, const char *table, const char *dir)
@@ -202,7 +220,7 @@ static void print_table(const cli *c, const char *table, const char *dir)
         const bool proposes = strncmp(s, next, sizeof next - 1) == 0;
         const int task = (int)(sizeof next - 1);
         if (proposes && c->task && !silent) {
-            const int known = task + (int)strcspn(s + task, " \n");
+            const int known = task + word_end(s + task);
             printf("  Next     %s fit %s%.*s\n", c->self,
                    cli_word(c->task, word, sizeof word), n - known, s + known);
         } else if (!(proposes && silent) && !print_with_folder(c, s, n, dir)) {
@@ -463,11 +481,29 @@ int cli_report(cli *c)
     return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);
 }
 
+/* The task file that a folder of results came from, as it is called from here; NULL: it is not there any more. */
+static char *task_file(const char *dir)
+{
+    char *path = cli_join(dir, "/run.json", ""), here[PATH_MAX], *found = NULL;
+    json_t *run = json_load_file(path, 0, NULL);
+    const char *file =
+        json_string_value(json_object_get(json_object_get(run, "task"), "file"));
+    const size_t n = getcwd(here, sizeof here) ? strlen(here) : 0;
+
+    if (file && access(file, F_OK) == 0) {
+        const bool below = n > 1 && strncmp(file, here, n) == 0 && file[n] == '/';
+        found = cli_join(below ? file + n + 1 : file, "", "");
+    }
+    json_decref(run);
+    free(path);
+    return found;
+}
+
 /* Load the folder's results and print a text made of them. */
 static int print_results(cli *c, bool table)
 {
     ferry_results *rs = NULL;
-    char *text = NULL;
+    char *text = NULL, *file = NULL;
     ferry_status st = ferry_results_load(c->ctx, c->args[0], &rs);
 
     if (st == FERRY_OK && !table)
@@ -478,10 +514,13 @@ static int print_results(cli *c, bool table)
                                  : c->value[KEY_ALL]  ? "text"
                                                       : NULL,
                                  &text);
-    if (text && table && !c->value[KEY_FORMAT])
+    if (text && !(table && c->value[KEY_FORMAT])) {
+        c->task = file = task_file(c->args[0]);
         print_table(c, text, c->args[0]);
-    else if (text)
+    } else if (text)
         fputs(text, stdout);
+    c->task = NULL;
+    free(file);
     ferry_string_free(text);
     ferry_results_free(rs);
     return st == FERRY_OK ? EXIT_DONE : cli_failed(c, st);

@@ -301,6 +301,35 @@ def select(site):
          "## What comes out { #output }", "", "```console", out.rstrip(), "```", "", "[Choosing the bridge](../select.md) explains the numbers.", ""]))
 
 
+def said_of(r):
+    """What the Source line said, short, for the list of real data sets."""
+    return r["verdict"] if r and "failed" not in r else "did not run" if r else "not run yet"
+
+
+def real(site):
+    """The public data sets of real.yaml with what came out (real.py kept it): a page, and the rows of its list. Those whose source is worth it come first."""
+    import real as run  # needs PyYAML, which mkdocs brings
+
+    kept = run.kept()
+    listed = [(e, kept.get(e["name"], {})) for e in run.listed()]
+    order = ["worth it", "open", "not worth it", "unknown", "did not run", "not run yet"]
+    listed.sort(key=lambda pair: order.index(said_of(pair[1])))
+    rows = ["| data | goal | is the source worth it? |", "| --- | --- | --- |"]
+    rows += ["| [%s](real.md#%s) | %s | %s |" % (e["title"], e["name"], e["goal"], said_of(r) + (": " + r["source"].removeprefix(said_of(r) + ": ").split(": without it")[0]
+                                                                                             .split("; 8 in 10")[0] if "source" in r else "")) for e, r in listed]
+    out = ["# Real data", "", "Which data sets are here, and with which methods, was written down before any of them was run (`site/real.yaml`); what came out is shown, whatever it is. "
+           "`python3 site/real.py ferry` runs the list again.", "", *rows, ""]
+    for e, r in listed:
+        setup = "\n".join(["ferry fetch %s -o data" % n for n in e.get("sets", [])] + (["mkdir -p %s" % e["name"]] if e.get("task") else []) + [e.get("prepare", "").rstrip()]).strip()
+        if e.get("task"):
+            setup += "\ncat >%s/task.yaml <<END\n%s\nEND" % (e["name"], e["task"].rstrip())
+        out += ["## %s { #%s }" % (e["title"], e["name"]), "", e["words"], "", "Goal: `%s`. Data: %s." % (e["goal"], e["data"]), "",
+                "```console", (r.get("printed") or r.get("failed") or "not run yet").rstrip(), "```", "", "<details markdown><summary>The commands</summary>", "",
+                "```sh", setup + "\nferry run %s/task.yaml" % e["name"], "```", "", "</details>", ""]
+    site.add("gallery/real.md", "\n".join(out))
+    return rows
+
+
 def pages(site):
     if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
         sys.exit("site: no Chromium here, which takes the pictures (Debian: chromium)")
@@ -312,7 +341,8 @@ def pages(site):
     select(site)
     cards.append('<a class="card" href="select.html"><strong>Which bridge?</strong>classify: a source, a target and several candidates between them</a>')
     site.add("gallery/index.md", "\n".join(
-        ["# Gallery", "", "One example for every goal and every shape of data. Each was run when this site was built, with the commands on its page. The "
+        ["# Gallery", "", "## Real data", "", "Chosen before they were run; all that were chosen are here.", "", *real(site), "", "## Every goal and shape of data", "",
+         "One example for every goal and every shape of data. Each was run when this site was built, with the commands on its page. The "
          "data comes from `ferry gen`, or from a public data set where its licence allows. The output is shown as it is, also where transfer does not "
          "help.", "", '<div class="cards">'] + cards + ["</div>", ""]))
 
@@ -329,4 +359,4 @@ def home(site, text):
 
 
 def navigation(site):
-    return [{"Overview": "gallery/index.md"}] + [{e.title: "gallery/%s.md" % e.name} for e in site.examples] + [{"Which bridge?": "gallery/select.md"}]
+    return [{"Overview": "gallery/index.md"}, {"Real data": "gallery/real.md"}] + [{e.title: "gallery/%s.md" % e.name} for e in site.examples] + [{"Which bridge?": "gallery/select.md"}]

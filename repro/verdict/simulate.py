@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
 """How often the verdict errs, on made-up tasks run through the real command.
 
-    simulate.py useless  FERRY [--tasks N] [--out FILE]   sources that tell nothing, all goals: false helps and harms; the guard
+    simulate.py useless  FERRY [--tasks N] [--out FILE]   sources that tell nothing, all goals: false helps and harms, by table, primary and answer
     simulate.py coverage FERRY [--tasks N] [--out FILE]   two learners on pools of a known population: does the interval hold the truth?
-    simulate.py power    FERRY [--tasks N] [--out FILE]   ferry gen bridge with 6 and 10 repeats: is the gain found, and the guard's worth
+    simulate.py promise  FERRY [--tasks N] [--out FILE]   all labels visible: what is expected of a model against fresh rows, four goals
+    simulate.py worth    FERRY [--tasks N] [--out FILE]   the Source line's interval on pools of a known population
+    simulate.py power    FERRY [--tasks N] [--out FILE]   ferry gen bridge with 6 and 10 repeats: is the gain found
     simulate.py size     FERRY [--tasks N] [--out FILE]   two equal learners in six designs: how often are they said to differ?
     simulate.py family   FERRY [--tasks N] [--out FILE]   four methods against six baselines, all equal: is any said to be better or worse?
-    simulate.py real     FERRY [--tasks N] [--out FILE]   digits with right, shuffled and renamed source labels: verdicts and the guard
+    simulate.py real     FERRY [--tasks N] [--out FILE]   digits with right, shuffled and renamed source labels: verdicts and the answer
     simulate.py images   FERRY [--tasks N] [--out FILE]   NUS-WIDE, labels of texts for pictures, 23 pairs of classes: is hop's gain found?
-    simulate.py cost     FERRY [--out FILE]               processor time of a run without and with the default controls, on three tasks
 
 Every task depends on its number alone (and --seed), so a slice is a part of the whole. Only the standard library is used; results are JSON, which
 page.py makes docs/trust.md of. Tasks have at most 500 rows; the whole takes a night on two cores.
 """
 import argparse
 import concurrent.futures
+import csv
 import functools
 import json
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -175,15 +176,11 @@ def larger(d):
     return d["results"][0]["metric"] not in ("rmse", "mistake-rate", "ranking-loss")
 
 
-def guard_of(d):
-    """Of each repeat the hidden rows' score of what the guard took, of the best baseline and of the best transfer method by its own scores; what it took."""
-    g = d.get("guard")
-    if not g or not g.get("runs"):
-        return {"guard": None}
-    runs = {r["name"]: r["runs"] for r in d["results"]}
-    return {"gate": g["gate"], "took": g["chosen"],
-            "guard": [[round(x, 5) if x is not None else None
-                       for x in (g["runs"][i], *(runs[n][i] if n in runs else None for n in (g["baseline"][i], g["transfer"][i])))] for i in range(len(g["runs"]))]}
+def answer_of(d):
+    """What the three lines and the primary comparison said."""
+    a, p = d["answer"], (d["verdict"] or {}).get("primary")
+    return {"answer": {k: rounded(a[k]) if k != "verdict" else a[k] for k in ("verdict", "worth", "worth_low", "worth_high", "value", "low", "high")} if a else None,
+            "primary": {k: rounded(p[k]) if k not in ("name", "decided") else p[k] for k in ("name", "difference", "p", "decided")} if p else None}
 
 
 def useless(a, t):
@@ -192,10 +189,9 @@ def useless(a, t):
         return []
     g = random.Random(a.seed * 1000003 + t)
     with tempfile.TemporaryDirectory() as folder:
-        guard = ["--guard"] if goal in ("classify", "regress", "multilabel", "rate") and a.guard else []
         task = write_task(folder, g, goal, related, METHODS[goal], "repeats: %d, seed: %d" % (a.repeats, t + 1))
-        d = run(a.ferry, task, *guard)
-    return [{"task": t, "goal": goal, "source": related, "larger": larger(d), **verdicts(d), **guard_of(d)}]
+        d = run(a.ferry, task)
+    return [{"task": t, "goal": goal, "source": related, "larger": larger(d), **verdicts(d), **answer_of(d)}]
 
 
 # ---- coverage ----
@@ -300,13 +296,107 @@ def coverage(a, t):
             with open("%s/%s.yaml" % (folder, d), "w") as f:
                 f.write("task: %s\ngoal: %s\ndomains:%s\nmethods: [%s]\nevaluate: {repeats: %d, seed: %d, metrics: [%s], controls: none}\n"
                         % (d, goal, domains, ", ".join(names_of(methods)), a.repeats, t + 1, metric))
-        found = run_all(a.ferry, folder, list(designs), "out")
+        # without the policies the comparison is with the other learner, not with what the labels choose
+        found = run_all(a.ferry, folder, list(designs), "out", "--no-answer")
         # the pool's own truth: many more draws of the labels, of other seeds
         more = [d for d, (_, _, goal, *_) in designs.items() if goal in ("classify", "regress")] if a.own and t % a.own == 0 else []
         if more:
-            own = run_all(a.ferry, folder, more, "own", "--set", "evaluate.repeats=80", "--seed", str(100000 + t))
+            own = run_all(a.ferry, folder, more, "own", "--no-answer", "--set", "evaluate.repeats=80", "--seed", str(100000 + t))
     return [{"metric": name, "part": part, "pool": t, **dict(zip(("mean", "low", "high"), map(rounded, difference(found[d])))),
              "own": rounded(difference(own[d])[0]) if d in own else None} for d, (name, part, *_) in designs.items()]
+
+
+# ---- the answer ----
+
+ANSWERS = {"classify": ["svm", "logreg", "knn", "semi-svm", "{svm: {train: both}}", "{logreg: {train: source}}", "cdspp"],
+           "regress": ["svm", "ridge", "knn", "mean", "{ridge: {train: both}}", "{ridge: {train: source}}"],
+           "multilabel": ["ridge", "knn", "{ridge: {train: both}}"], "rate": ["bias", "mf", "rating-mean", "cbt"]}
+VISIBLE = {"classify": 30, "regress": 30, "multilabel": 40, "rate": 250}  # labels of your own
+BLANK = 100
+
+
+def fresh_pool(folder, g, goal, kind, n):
+    """A target with n labels and BLANK rows without, a source that resembles it or tells nothing, and 1000 fresh rows: what they are, by id."""
+    if goal == "rate":
+        users, items = 25, 25
+        p, q = ([[g.gauss(0, 0.6) for _ in range(2)] for _ in range(k)] for k in (users, items))
+        bu, bi = ([g.gauss(0, 0.5) for _ in range(k)] for k in (users, items))
+        pairs = [(u, i) for u in range(users) for i in range(items)]
+        g.shuffle(pairs)
+
+        def rows(some):
+            return [["u%d" % u, "i%d" % i, "%.3f" % (3 + bu[u] + bi[i] + sum(a * b for a, b in zip(p[u], q[i])) + g.gauss(0, 0.6))] for u, i in some]
+        source = rows(g.sample(pairs, 350))
+        if kind == "useless":
+            values = [r[2] for r in source]
+            g.shuffle(values)
+            source = [[*r[:2], v] for r, v in zip(source, values)]
+        table(folder + "/s.csv", ["user", "item", "rating"], [["v" + r[0], "j" + r[1], r[2]] for r in source])
+        table(folder + "/t.csv", ["user", "item", "rating"], rows(pairs[:n]))
+        fresh = rows(pairs[n:])
+        table(folder + "/fresh.csv", ["user", "item"], [r[:2] for r in fresh])
+        return "\n  - {name: s, role: source, ratings: s.csv}\n  - {name: t, role: target, ratings: t.csv}", [float(r[2]) for r in fresh]
+    spread, count = {"regress": (1, 1), "multilabel": (0.7, 4)}.get(goal, (0.55, 3))
+    law = [[g.gauss(0, spread) for _ in range(6)] for _ in range(count)]
+    labels = ["l%d" % k for k in range(count)] if goal == "multilabel" else ["y"]
+    names, label = ["b%d" % j for j in range(6)] + labels, "[%s]" % ", ".join(labels) if goal == "multilabel" else "y"
+    source = draw(g, goal, near(g, law), 100)
+    if kind == "useless":
+        said = [r[6:] for r in source]
+        g.shuffle(said)
+        source = [r[:6] + y for r, y in zip(source, said)]
+    table(folder + "/s.csv", names, source)
+    rows = draw(g, goal, law, n + BLANK)
+    table(folder + "/t.csv", ["id"] + names, [["t%d" % i] + (r if i < n else r[:6] + [""] * len(labels)) for i, r in enumerate(rows)])
+    fresh = draw(g, goal, law, 1000)
+    table(folder + "/fresh.csv", ["id"] + names[:6], [["f%d" % i] + r[:6] for i, r in enumerate(fresh)])
+    return ("\n  - {name: s, role: source, label: %s, views: [{name: b, x: s.csv}]}\n  - {name: t, role: target, id: id, label: %s, views: [{name: b, x: t.csv}]}"
+            % (label, label)), [r[6:] if goal == "multilabel" else r[6] for r in fresh]
+
+
+def promise(a, t):
+    goals = list(ANSWERS)
+    goal, kind = goals[t % 4], "useless" if t // 4 % 2 else "related"
+    if goal not in a.goals.split(","):
+        return []
+    g = random.Random("%d promise %d" % (a.seed, t))
+    with tempfile.TemporaryDirectory() as folder:
+        domains, truth = fresh_pool(folder, g, goal, kind, VISIBLE[goal])
+        with open(folder + "/task.yaml", "w") as f:
+            f.write("task: made-up\ngoal: %s\ndomains:%s\nmethods: [%s]\nevaluate: {seed: %d}\n" % (goal, domains, ", ".join(ANSWERS[goal]), t + 1))
+        d = run(a.ferry, folder + "/task.yaml")["answer"]
+        for words in (["fit", folder + "/task.yaml", "-o", folder + "/m.ferry", "--seed", str(t + 1)], ["predict", folder + "/m.ferry", folder + "/fresh.csv", "-o", folder + "/p.csv"]):
+            subprocess.run([a.ferry, *words, "-q"], check=True, capture_output=True)
+        with open(folder + "/p.csv") as f:
+            got = list(csv.DictReader(f))
+    if goal == "classify":
+        true = sum(r["prediction"] == y for r, y in zip(got, truth)) / len(truth)
+    elif goal == "multilabel":
+        true = sum(r["l%d" % k] != y[k] for r, y in zip(got, truth) for k in range(4)) / 4 / len(truth)
+    else:
+        true = (sum((float(r["value" if goal == "rate" else "prediction"]) - float(y)) ** 2 for r, y in zip(got, truth)) / len(truth)) ** .5
+    return [{"task": t, "goal": goal, "source": kind, "metric": d["metric"], "true": rounded(true), "calibrated": d["calibrated"], "answer": d["verdict"],
+             **{k: rounded(d[k]) for k in ("value", "low", "high", "worth", "worth_low", "worth_high")}}]
+
+
+WORTHS = {"classify": (150, "{per_class: 5}"), "regress": (120, "20"), "multilabel": (120, "25")}
+
+
+def worth(a, t):
+    """Pools of one population a goal: the Source line with hidden labels, whose truth is the mean over the pools."""
+    out = []
+    with tempfile.TemporaryDirectory() as folder:
+        for goal, (n, seen) in WORTHS.items():
+            if goal not in a.goals.split(","):
+                continue
+            os.mkdir(folder + "/" + goal)
+            domains = pool(folder, goal, random.Random("%d worth %s %d" % (a.seed, goal, t)), goal, a.seed + 1, n, seen, True)
+            with open("%s/%s.yaml" % (folder, goal), "w") as f:
+                f.write("task: %s\ngoal: %s\ndomains:%s\nmethods: [%s]\nevaluate: {repeats: %d, seed: %d, controls: none}\n"
+                        % (goal, goal, domains, ", ".join(ANSWERS[goal]), a.repeats, t + 1))
+            d = run(a.ferry, "%s/%s.yaml" % (folder, goal), "-o", folder + "/out-" + goal)
+            out.append({"goal": goal, "pool": t, "metric": d["answer"]["metric"], **answer_of(d)["answer"]})
+    return out
 
 
 # ---- power ----
@@ -322,9 +412,9 @@ def power(a, t):
         with open(task, "w") as f:
             f.write(text.replace("evaluate:", "methods: [svm, semi-svm, knn, hop, cdspp, hemap]\nevaluate:", 1))
         for repeats in (6, 10):
-            d = run(a.ferry, task, "--set", "evaluate.repeats=%d" % repeats, "--seed", str(t + 1), *(["--guard"] if a.guard and repeats == 10 else []))
+            d = run(a.ferry, task, "--set", "evaluate.repeats=%d" % repeats, "--seed", str(t + 1))
             hop = next(r for r in d["results"] if r["name"] == "hop")
-            out.append({"task": t, "repeats": repeats, "gain": hop["verdict"]["gain"], "p": rounded(hop["verdict"]["p"]), "larger": True, **verdicts(d), **guard_of(d)})
+            out.append({"task": t, "repeats": repeats, "gain": hop["verdict"]["gain"], "p": rounded(hop["verdict"]["p"]), "larger": True, **verdicts(d), **answer_of(d)})
     return out
 
 
@@ -375,7 +465,7 @@ def size(a, t):
                 equal(folder, d + "f", seen, 1, t + 1)
                 tasks.append(d + "f")
         run_all(a.ferry, folder, [n + "0" for n in tasks], "first", "--save", "predictions")
-        found = run_all(a.ferry, folder, [n + "1" for n in tasks], "second")
+        found = run_all(a.ferry, folder, [n + "1" for n in tasks], "second", "--no-answer")
     one = {n: next(r for r in found[n + "1"]["results"] if r["name"] == "other")["versus"] for n in tasks}
     return [{"design": name, "pool": t, "mean": rounded(one[d + "x"]["difference"]), **{k: rounded(one[d + "x"][k]) for k in ("low", "high", "p")},
              "truth": rounded(one[d + "f"]["difference"]) if d + "f" in one else 0} for d, (name, *_) in designs.items()]
@@ -451,7 +541,7 @@ def family(a, t):
                 table(folder + "/%s.csv" % m, ["repeat", "id", "prediction"], rows)
             with open(folder + "/task.yaml", "w") as f:
                 f.write(text % ", ".join("{predictions: {file: %s.csv%s}, as: %s}" % (m, ", baseline: yes" if m[0] == "b" else "", m) for m in names))
-            found = said(run(a.ferry, folder + "/task.yaml"))
+            found = said(run(a.ferry, folder + "/task.yaml", "--no-answer"))
         worth = dict.fromkeys(names, 0)
         if fixed:
             for v, m in enumerate(names):
@@ -519,9 +609,9 @@ domains:
 methods: [%s]
 evaluate: {repeats: %d, seed: %d}
 """ % (", ".join(METHODS["classify"] + ["clusters"]), a.repeats, t + 1))
-        d = run(a.ferry, folder + "/task.yaml", *(["--guard"] if a.guard else []))
+        d = run(a.ferry, folder + "/task.yaml")
     return [{"task": t, "goal": "classify", "source": kind, "larger": True, "views": [one, two], **verdicts(d),
-             "gains": {r["name"]: round(r["verdict"]["gain"], 4) for r in d["results"] if r["verdict"]}, **guard_of(d)}]
+             "gains": {r["name"]: round(r["verdict"]["gain"], 4) for r in d["results"] if r["verdict"]}, **answer_of(d)}]
 
 
 PAIRS = ("birds-food birds-tower boats-birds boats-sun boats-toy flowers-boats flowers-rocks flowers-tower flowers-tree food-tower rocks-boats rocks-sun "
@@ -547,45 +637,18 @@ evaluate: {repeats: %d, seed: %d, metrics: [accuracy]}
     return [{"task": PAIRS[t], **{k: rounded(hop[k]) for k in ("gain", "low", "high")}, **verdicts(d)}]
 
 
-# ---- cost ----
-
-SMALL = ["source=150", "bridge=200", "target=150", "source_features=30", "target_features=20"]
-COSTS = {"ferry demo": ([], ""), "a small bridge, hop helps": (SMALL, "methods: [svm, knn, semi-svm, hop, cdspp, hemap]\n"),
-         "the same, source labels dealt out anew": (SMALL, "methods: [svm, knn, semi-svm, hop, cdspp, hemap]\n")}
+RUN = {"useless": (useless, 300), "coverage": (coverage, 300), "promise": (promise, 200), "worth": (worth, 100),
+       "power": (power, 48), "size": (size, 300), "family": (family, 300), "real": (real, 60), "images": (images, len(PAIRS))}
 
 
-def spent():
-    u = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return u.ru_utime + u.ru_stime
-
-
-def cost(a, t):
-    """Seconds of the processor, and fits against the first version's 12 for every transfer method, each fit by what one took in the repeats."""
-    name = list(COSTS)[t]
-    sizes, methods = COSTS[name]
-    seconds = {}
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([a.ferry, "gen", "bridge", "-q", "-o", folder + "/b", *[w for s in sizes for w in ("--set", s)]], check=True, capture_output=True)
-        task = folder + "/b/task.yaml"
-        with open(task, "a") as f:
-            f.write(methods)
-        if "dealt" in name:
-            with open(folder + "/b/source.csv") as f:
-                head, *rows = [line.rstrip("\n").split(",") for line in f]
-            at = head.index("label")
-            labels = random.Random(a.seed).sample([r[at] for r in rows], len(rows))
-            table(folder + "/b/source.csv", head, [r[:at] + [c] + r[at + 1:] for r, c in zip(rows, labels)])
-        for controls in ("none", "quick"):
-            before = spent()
-            d = run(a.ferry, task, "--controls", controls, "-o", folder + "/" + controls)
-            seconds[controls] = round(spent() - before, 2)
-    fits = verdicts(d)["fits"]
-    one = {r["name"]: sum(r["fit_seconds"]) / len(r["fit_seconds"]) for r in d["results"] if r["name"] in fits}
-    return [{"task": name, "cpu": seconds, "fits": fits, "of_first": round(sum(fits[n] * one[n] for n in one) / (12 * sum(one.values())), 3),
-             "verdicts": verdicts(d)["verdicts"]}]
-
-
-RUN = {"cost": (cost, len(COSTS)), "useless": (useless, 300), "coverage": (coverage, 300), "power": (power, 24), "size": (size, 300), "family": (family, 300), "real": (real, 60), "images": (images, len(PAIRS))}
+def processor():
+    """The processor's name, as the system tells it, and its cores."""
+    try:
+        with open("/proc/cpuinfo") as f:
+            names = [line.partition(":")[2].strip() for line in f if line.startswith("model name")]
+    except OSError:
+        names = []
+    return "%s, %d cores" % (names[0] if names else "an unnamed processor", os.cpu_count())
 
 
 def main():
@@ -596,7 +659,6 @@ def main():
     p.add_argument("--first", type=int, default=0, help="the first task of a slice")
     p.add_argument("--repeats", type=int, default=10)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--guard", action="store_true")
     p.add_argument("--goals", default=",".join(GOALS), help="of useless: tasks of other goals are passed over")
     p.add_argument("--only", default="", help="of coverage, size and family: these designs (A|B)")
     p.add_argument("--own", type=int, default=4, help="of coverage: every so many pools also the pool's own truth, 0: none")
@@ -610,7 +672,7 @@ def main():
     rows = []
 
     def write(done):
-        text = json.dumps({"what": a.what, "ferry": version, "tasks": done, "repeats": a.repeats, "seed": a.seed, "rows": rows}, separators=(",", ":"))
+        text = json.dumps({"what": a.what, "ferry": version, "cpu": processor(), "tasks": done, "repeats": a.repeats, "seed": a.seed, "rows": rows}, separators=(",", ":"))
         if not a.out:
             return print(text)
         with open(a.out + ".new", "w") as f:

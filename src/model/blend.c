@@ -101,6 +101,16 @@ done:
     return st;
 }
 
+/* How a label of a set stands: above a half if the member names it, and among those that it names (or does not) by its
+ * score. So a blend of one member ranks labels as that does. */
+static double standing(bool on, const double *score, double mean, double scale)
+{
+    if (!score || !(scale > 0) || !isfinite(*score) || !isfinite(mean)) return on;
+    const double u = 1 / (1 + exp(-2 * (*score - mean) / scale));
+
+    return (on + fmin(fmax(u, .0005), .9995)) / 2;
+}
+
 static ferry_status add_sets(ferry_ctx *ctx, const ferry_blended *b, double *total,
                              ferry_prediction *out)
 {
@@ -111,9 +121,13 @@ static ferry_status add_sets(ferry_ctx *ctx, const ferry_blended *b, double *tot
     FERRY_NEW(ctx, at, p->k);
     find_names(p, out, at);
     for (int64_t i = 0; i < p->n; i++) {
+        const double *score = p->score ? p->score + i * p->k : NULL;
+        const double mean = score ? mean_of_row(p->k, score) : NAN;
         for (int64_t c = 0; c < p->k; c++)
             if (at[c] >= 0)
-                out->score[i * out->k + at[c]] += b->weight * p->set[i * p->k + c];
+                out->score[i * out->k + at[c]] +=
+                    b->weight * standing(p->set[i * p->k + c], score ? score + c : NULL,
+                                         mean, b->scale);
         total[i] += b->weight;
     }
 done:

@@ -1,11 +1,11 @@
-/* A blend of predictions: the weighted mean of probabilities, of numbers, or of votes for the labels of a set. */
+/* A blend of predictions: the weighted mean of probabilities, of numbers, or of how the labels of a set stand. */
 #ifndef FERRY_BLEND_H
 #define FERRY_BLEND_H
 
 #include "model/model.h"
 
 /* What scores must be divided by to be read as probabilities: 2 z / scale into a softmax, z the scores less their mean
- * over the classes. 0: they are probabilities as they are. */
+ * over the classes. 0: they are probabilities as they are. Of sets: a label's 2 z / scale into a sigmoid; 0: votes alone. */
 double ferry_i_blend_scale(int64_t n, int64_t k, const double *score);
 /* q <- probabilities of k classes from a row of scores (NULL: cls alone), none below .001 / k. False: no answer. */
 bool ferry_i_blend_row(int64_t k, const double *score, int32_t cls, double scale,

@@ -484,10 +484,13 @@ void answer_members(scope *s, const ferry_results *rs, const choice *c,
     a->larger_is_better = metric && metric->info.larger_is_better;
 }
 
-/* An error between 0 and 1 (numbers: of their variance) in units of the metric: accuracy, or rmse. */
+/* An error between 0 and 1 (numbers: of their variance) in units of the metric: accuracy, rmse, or the share of a set's
+ * labels that are wrong. */
 static double in_units(const held_out *e, double error)
 {
-    return e->classes ? 1 - error : sqrt(fmax(0, error) * e->variance);
+    if (e->classes) return 1 - error;
+    const double squares = fmax(0, error) * e->variance;
+    return e->sets ? fmin(squares, 1) : sqrt(squares);
 }
 
 static ferry_status remark_names(scope *s, const choice *c, ferry_recommendation *a)
@@ -522,7 +525,7 @@ void answer_promise(scope *s, const choice *c, ferry_recommendation *a)
 
     a->validated = 1;
     ferry_i_free((char *)a->metric);
-    a->metric = ferry_i_strdup(e->classes ? "accuracy" : "rmse");
+    a->metric = ferry_i_strdup(e->classes ? "accuracy" : e->sets ? "hamming" : "rmse");
     if (!a->metric) scope_check(s, ferry_i_nomem(scope_ctx(s)));
     a->larger_is_better = e->classes;
     if (!c->by_labels) return;
@@ -537,7 +540,9 @@ void answer_promise(scope *s, const choice *c, ferry_recommendation *a)
     a->worth = sign * (a->value - a->value_without);
     const double
         scale = /* of numbers: an error's derivative, so that intervals are of rmse */
-        e->classes ? 1 : .5 * e->variance / fmax(a->value_without, 1e-300);
+        e->classes ? 1
+        : e->sets  ? e->variance
+                   : .5 * e->variance / fmax(a->value_without, 1e-300);
     a->worth_low = a->worth - scale * (p.difference.high - p.difference.at);
     a->worth_high = a->worth + scale * (p.difference.at - p.difference.low);
     a->verdict = c->p.why == POLICY_NO_SOURCE

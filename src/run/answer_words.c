@@ -18,9 +18,14 @@ static int places_of(double half)
     return places < 0 ? 0 : places > 9 ? -1 : places;
 }
 
+static bool is_hamming(const ferry_recommendation *a)
+{
+    return a->metric && strcmp(a->metric, "hamming") == 0;
+}
+
 static bool is_share(const ferry_results *rs, const ferry_recommendation *a)
 {
-    if (a->validated) return a->larger_is_better;
+    if (a->validated) return a->larger_is_better || is_hamming(a);
     return rs->n_metrics > 0 && ferry_i_metric_is_share(rs->metrics[0]);
 }
 
@@ -126,6 +131,8 @@ static void add_value(ferry_text *t, const ferry_results *rs, const ferry_recomm
     (void)rs;
     if (strcmp(metric, "accuracy") == 0)
         ferry_i_text_addf(t, "%s of new rows right", x.s);
+    else if (is_hamming(a))
+        ferry_i_text_addf(t, "%s of the labels of new rows wrong", x.s);
     else
         ferry_i_text_addf(t, "%s %s", metric, x.s);
     if (isfinite(a->low) && isfinite(a->high) && a->calibrated)
@@ -271,7 +278,8 @@ static void add_source(ferry_text *t, const ferry_task *task, const ferry_result
     if (rs->transfers == FERRY_TRANSFERS_NOTHING &&
         ferry_i_task_count_role(task, FERRY_SOURCE) == 0)
         ferry_i_text_add(t, "there is none in this task");
-    else if (a->without == 0 && a->members > 0)
+    else if ((a->without == 0 || (a->labels == 0 && a->verdict == FERRY_WORTH_UNKNOWN)) &&
+             a->members > 0)
         ferry_i_text_add(t, "all there is: without labels of the target nothing can be "
                             "learned but from it");
     else if (a->verdict == FERRY_WORTH_IT)
@@ -312,6 +320,35 @@ static void add_head(ferry_text *t, const ferry_task *task, const ferry_results 
                           run->goal == FERRY_RATE ? "rating" : "row", rows == 1 ? "" : "s");
 }
 
+/* A word of a command: in quotes where a shell would see more than one in it. */
+static void add_word(ferry_text *t, const char *before, const char *s)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./-=:,+@%";
+
+    ferry_i_text_add(t, before);
+    if (s[0] && !s[strspn(s, plain)]) {
+        ferry_i_text_add(t, s);
+        return;
+    }
+    ferry_i_text_add(t, "'");
+    for (; *s; s++)
+        ferry_i_text_addf(t, *s == '\'' ? "'\\''" : "%c", *s);
+    ferry_i_text_add(t, "'");
+}
+
+static void add_setting(ferry_text *t, const ferry_setting *o)
+{
+    char *word = ferry_i_sprintf("%s=%s", o->key, o->value);
+
+    if (!word) {
+        t->failed = 1;
+        return;
+    }
+    add_word(t, " --set ", word);
+    ferry_i_free(word);
+}
+
 /* The command that makes the model, with the settings that changed the task. */
 static void add_next(ferry_text *t, const ferry_task *task, const ferry_results *rs,
                      const ferry_recommendation *a)
@@ -319,12 +356,12 @@ static void add_next(ferry_text *t, const ferry_task *task, const ferry_results 
     const bool one = rs->run.goal == FERRY_STREAM || rs->run.goal == FERRY_EMBED;
     const char *file = task->file ? strrchr(task->file, '/') : NULL;
 
-    ferry_i_text_addf(t, "ferry fit %s", file ? file + 1 : "TASK");
-    if (one && a->members > 0) ferry_i_text_addf(t, " -m %s", a->member[0].name);
+    add_word(t, "ferry fit ", file ? file + 1 : "TASK");
+    if (one && a->members > 0) add_word(t, " -m ", a->member[0].name);
     for (int64_t i = 0; task->sets && i < ferry_i_opts_count(task->sets); i++) {
         const ferry_setting *o = ferry_opts_at(task->sets, i);
         if (strncmp(o->key, "evaluate.", 9) != 0 || strcmp(o->key, "evaluate.seed") == 0)
-            ferry_i_text_addf(t, " --set %s=%s", o->key, o->value);
+            add_setting(t, o);
     }
     ferry_i_text_add(t, " -o model.ferry");
 }

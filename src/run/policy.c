@@ -66,6 +66,7 @@ static double growth_of(const held_out *e, int64_t j)
 {
     const prior p = prior_of(e->family[j], e->classes);
 
+    if (e->flat) return 0;
     return e->share < 0.55 ? p.first_growth : p.growth;
 }
 

@@ -13,7 +13,8 @@
 /* What a fit on a part of the visible labels predicts for the others. */
 typedef struct held_out {
     int64_t candidates, n, k; /* k: classes; numbers: how many a label has */
-    bool classes;
+    bool classes, sets; /* neither: numbers; sets of labels are numbers 0 and 1 */
+    bool flat;          /* more labels are not expected to help: how much they do was not learned for this goal */
     const ferry_family *family;
     const double *error; /* candidates x n: 0 or 1; numbers: squared, over their variance */
     const double *p;     /* candidates x n x k: probabilities; numbers: the number */

@@ -86,12 +86,34 @@ done:
     return st;
 }
 
+/* Nobody was validated, so nobody was fitted: members that cannot be are no candidates. Whether there were such. */
+static bool drop_members(scope *s, work *w, const choice *c)
+{
+    ferry_ctx *ctx = scope_ctx(s);
+    bool any = false;
+
+    for (int64_t j = 0; j < c->w.n; j++) {
+        ferry_entry *e = &w->rs->result[c->w.place[j]];
+        ferry_model *m = NULL;
+        const ferry_status st = ferry_i_fit(ctx, w->split, e->how, e->opts, &m, NULL);
+        ferry_model_free(m);
+        if (st == FERRY_OK) continue;
+        if (!ferry_i_skips(st)) scope_check(s, st);
+        if (!(e->pub.reason = ferry_i_strdup(ferry_message(ctx))))
+            scope_check(s, ferry_i_nomem(ctx));
+        any = true;
+    }
+    return any;
+}
+
 static void body(scope *s, void *arg)
 {
     work *w = arg;
     ferry_ctx *ctx = scope_ctx(s);
-    const choice c = answer_choose(s, w->rs, w->split, w->single);
+    choice c = answer_choose(s, w->rs, w->split, w->single);
 
+    while (!c.by_labels && c.w.n > 0 && drop_members(s, w, &c))
+        c = answer_choose(s, w->rs, w->split, w->single);
     if (c.w.n == 0)
         scope_fail(s, FERRY_ENEEDS, "task '%s': no method can be recommended: %s",
                    w->task->name,

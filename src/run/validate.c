@@ -63,6 +63,7 @@ typedef struct work {
     ferry_task *less;           /* the split without that fold's labels */
     uint8_t *mask;              /* entries: which labels these are */
     double *error, *p;          /* count x n; count x n x k: scores, numbers or votes */
+    double *score;              /* of sets: count x n x k, what the votes are made of */
     int32_t *said;              /* count x n: classes */
     uint8_t *failed;            /* count */
 } work;
@@ -272,8 +273,11 @@ static void take_row(const work *w, const ferry_prediction *p, const int32_t *at
     for (int64_t c = 0; c < (p->set ? p->k : 1); c++)
         if (!p->set)
             to[0] = isfinite(p->value[row]) ? p->value[row] : w->mean;
-        else if (at[c] >= 0)
+        else if (at[c] >= 0) {
             to[at[c]] = p->set[row * p->k + c];
+            w->score[(j * w->n + i) * k + at[c]] =
+                p->score ? p->score[row * p->k + c] : NAN;
+        }
     *error = 0;
     for (int64_t c = 0; c < k; c++) {
         const double x = to[c] - w->y[i * k + c];
@@ -467,14 +471,19 @@ static void conclude(scope *s, const work *w, validation *out)
         if (has_classes(w)) {
             out->scale[to] = ferry_i_blend_scale(w->n, w->k, w->p + j * cells);
             as_probabilities(w, j, out->scale[to], p + to * cells);
-        } else
+        } else {
+            if (w->score)
+                out->scale[to] = ferry_i_blend_scale(w->n, w->k, w->score + j * cells);
             memcpy(p + to * cells, w->p + j * cells, (size_t)cells * sizeof *p);
+        }
         e->candidates++;
     }
     out->dropped = w->count - e->candidates;
     e->n = w->n;
     e->k = w->k;
     e->classes = has_classes(w);
+    e->sets = w->score != NULL;
+    e->flat = e->sets || w->rs->run.goal == FERRY_RATE;
     e->family = family;
     e->error = error;
     e->p = p;
@@ -508,6 +517,7 @@ validation validate(scope *s, const ferry_results *rs, const ferry_task *split)
     w->error = NEW(s, double, w->count * w->n);
     w->p = NEW(s, double, w->count * w->n * w->k);
     w->said = NEW(s, int32_t, w->count * w->n);
+    if (rs->run.goal == FERRY_MULTILABEL) w->score = NEW(s, double, w->count * w->n * w->k);
     run_folds(s, w, &out);
     conclude(s, w, &out);
     return out;

@@ -220,11 +220,12 @@ static void add_draws(ferry_text *t, const ferry_result *r)
                           ferry_i_time_words(r->needed_seconds).s);
 }
 
-/* "the source is worth +8.3 points (6.0 to 10.6)" */
+/* "against shuffled sources +8.3 points (6.0 to 10.6)": not what the source is worth, since without one something else
+ * would be used, which is better than this method with a wrong source. */
 static void add_worth(ferry_text *t, const ferry_results *rs, const ferry_entry *e)
 {
     if (!isfinite(e->pub.source_worth)) return;
-    ferry_i_text_addf(t, "the %s is worth %s", words[transferred(rs, e)].real,
+    ferry_i_text_addf(t, "against %s %s", words[transferred(rs, e)].fakes,
                       ferry_i_gain_words(rs, e->pub.source_worth).s);
     add_interval(t, rs, e->pub.source_worth_low, e->pub.source_worth_high, NAN);
     ferry_i_text_add(t, ": ");

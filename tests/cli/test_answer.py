@@ -1,6 +1,8 @@
 """The answer, for each goal: its lines come first, fit makes what they recommend, and all labels may be visible."""
 import os
 import random
+import re
+import subprocess
 import sys
 
 from harness import TOP, csv_rows, ferry, main, parses, read, small_task, write
@@ -40,6 +42,24 @@ def test_lines_come_first(folder):
     assert "--guard does nothing" in ferry("run", task, "--guard", "-o", folder + "/g", "--controls", "none").err
     one = parses(ferry("run", task, "--single", "--controls", "none", "--json", "-q", "-o", folder + "/s").out)["answer"]
     assert len(one["members"]) == len(one["without"]) == 1, one
+
+
+def test_pasted(folder):
+    """Next is a command that works when it is pasted, with names that a shell would split, and from a folder of results, too."""
+    small_task(folder)
+    os.rename(folder + "/task", folder + "/my task")
+    os.rename(folder + "/my task/task.yaml", folder + "/my task/it's a task.yaml")
+    r = ferry("run", "my task/it's a task.yaml", "--set", "domains.target.label=my label", "-o", "my out", cwd=folder, code=2)
+    assert "my label" in r.err, r.err  # such a value gets so far
+    head, *rows = read(folder, "my task/target.csv").splitlines()
+    write(folder, "my task/target.csv", "\n".join([head.replace("label", "my label"), *rows]) + "\n")
+    r = ferry("run", "my task/it's a task.yaml", "--set", "domains.target.label=my label", "--controls", "none", "-o", "my out", cwd=folder)
+    assert "Why: " in r.out and " explain 'my out'." in r.out, r.out
+    for out in (r.out, ferry("explain", "my out", cwd=folder).out, ferry("table", "my out", cwd=folder).out):
+        line = re.search(r"^  Next     (.*)$", out, re.M).group(1)
+        p = subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True)
+        assert p.returncode == 0 and os.path.exists(folder + "/model.ferry"), (line, p)
+        os.remove(folder + "/model.ferry")
 
 
 def test_fit(folder):
@@ -94,6 +114,12 @@ def test_every_goal(folder):
         assert a["members"] and a["without"] and a["verdict"] in ("worth it", "not worth it", "open"), (goal, a)
         assert bool(a["calibrated"]) == (goal in ("classify", "regress")), a
         assert a["calibrated"] or "not calibrated for this goal" in a["expect"], a
+        if goal == "multilabel":  # what the labels choose ranks labels as its members do: no worse than the worst of them by much
+            d = parses(read(folder, "multilabel/results.json"))
+            own = [m["mean"] for m in d["results"] if m["uses"] == "target only"]
+            assert min(own) - .02 < a["value_without"] < max(own) + .05, (own, a["value_without"])
+            seen = parses(ferry("run", task, "--set", "domains.t.labelled=all", "--json", "-q", "-o", folder + "/seen").out)["answer"]
+            assert seen["metric"] == "hamming" and 0 < seen["value"] < .6 and "of the labels of new rows wrong" in seen["expect"], seen
         ferry("fit", task, "-q", "-o", f"{folder}/{goal}.ferry")
     for goal in ("stream", "embed"):
         ferry("gen", goal, "-q", "-o", f"{folder}/{goal}")

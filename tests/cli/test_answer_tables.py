@@ -102,6 +102,17 @@ def test_drop_what_a_table_has(folder):
             says="mine.csv: no column age (drop=)")
 
 
+def test_no_label(folder):
+    """All labels of your own are blank: the source alone says what is learned, nothing is promised, and the rows are predicted."""
+    call = tables(folder)
+    table(folder, "blank.csv", rows(20, 6), 0)
+    call[1] = "blank.csv"
+    r = ferry(*call, cwd=folder)
+    assert "all 20 labels are blank: what is learned comes from the source alone" in r.err and "goal: classify, 2 classes" in r.err, r.err
+    assert "no labels of your own, 20 rows to predict" in r.out and "Expect   unknown" in r.out and "Source   all there is" in r.out, r.out
+    assert len(read(folder, "out/predictions.csv").splitlines()) == 21, r.out
+
+
 def test_refused(folder):
     """One line, exit code 2, and nothing is written."""
     call = tables(folder)
@@ -121,7 +132,6 @@ def test_refused(folder):
                        (other(1, "empty.csv"), "empty.csv: "),
                        (other(3, "empty.csv"), "empty.csv: "),
                        (other(1, "one.csv"), "one.csv: all 20 labels are 'a', so there is nothing to tell apart"),
-                       (other(1, "blank.csv"), "blank.csv: all 20 labels are blank"),
                        (other(3, "blank.csv"), "blank.csv: all 20 labels are blank; a source"),
                        (other(3, "plain.csv"), "plain.csv: no column kind"),
                        (other(7, "out-file"), "out-file: is there and is not a folder"),

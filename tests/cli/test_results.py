@@ -25,7 +25,7 @@ def test_one_screen(folder):
     # a command to copy is as long as its paths
     wide = max(len(line.replace(FERRY, "ferry").replace(folder, "")) for line in lines if line != after)
     assert len(lines) <= 36 and wide <= 100, (len(lines), wide)
-    assert f" fit {task} -o model.ferry" in after and lines[-1] == f"Why: ferry explain {folder}/o.", (after, lines[-1])
+    assert f" fit {task} -o model.ferry" in after and lines[-1] == f"Why: {FERRY} explain {folder}/o.", (after, lines[-1])
     mine, rows = results(folder + "/o"), lines[head + 1:lines.index("", head)]
     words = {m["verdict"]["verdict"] for m in mine.values() if m["verdict"]}
     assert len(rows) == 12 and words, rows

@@ -25,7 +25,8 @@ def test_useless_sources(folder):
     rows = simulate(folder, "useless", FERRY, "--tasks", "12")
     assert sorted({r["goal"] for r in rows}) == ["classify", "embed", "multilabel", "rate", "regress", "stream"]
     verdicts = [v for r in rows for v in r["verdicts"].values()]
-    assert len(verdicts) >= 24 and "helps" not in verdicts, verdicts
+    assert len(verdicts) >= 24 and not {"best", "helps"} & set(verdicts), verdicts
+    assert not any(r["answer"]["verdict"] == "worth it" for r in rows), rows
     assert verdicts.count("harms") <= 2, verdicts
     # controls cost at most twice the 12 fits a method that the first version took, and no more than these where nothing can come of them
     for r in rows:
@@ -38,6 +39,16 @@ def test_coverage(folder):
     """Two pools of each design: an interval that is there and holds its own mean."""
     rows = simulate(folder, "coverage", FERRY, "--tasks", "2")
     assert len(rows) == 36 and all(r["low"] <= r["mean"] <= r["high"] for r in rows), rows
+
+
+def test_promise(folder):
+    """One task of each goal: what is expected of a model of all labels is near what fresh rows say; a source that resembles the target is worth something."""
+    rows = simulate(folder, "promise", FERRY, "--tasks", "4")
+    assert [r["goal"] for r in rows] == ["classify", "regress", "multilabel", "rate"], rows
+    for r in rows:
+        assert r["true"] > 0 and abs(r["value"] - r["true"]) < (0.25 if r["goal"] in ("classify", "multilabel") else 0.5 * r["true"]), r
+    rows = simulate(folder, "worth", FERRY, "--tasks", "1", "--repeats", "4")
+    assert [r["goal"] for r in rows] == ["classify", "regress", "multilabel"] and all(r["worth_low"] <= r["worth"] <= r["worth_high"] for r in rows), rows
 
 
 def test_equal_learners(folder):

@@ -238,6 +238,32 @@ static void test_blend(void **state)
     assert_int_equal(cls[1], 0);
 }
 
+/* Of sets: one member's blend names and ranks labels as that does; without a scale it is votes alone. */
+static void test_blend_of_sets(void **state)
+{
+    ferry_ctx *ctx = *state;
+    char *names[] = {"a", "b", "c"};
+    double scores[] = {.9, .6, .1, -3, 5, -2}, out[6] = {0};
+    uint8_t on[] = {1, 1, 0, 0, 1, 0}, set[6] = {0};
+    ferry_prediction p = {.goal = FERRY_MULTILABEL,
+                          .n = 2,
+                          .k = 3,
+                          .set = on,
+                          .score = scores,
+                          .names = names};
+    ferry_prediction to = {
+        .goal = FERRY_MULTILABEL, .n = 2, .k = 3, .set = set, .score = out, .names = names};
+
+    assert_ok(ctx, ferry_i_blend(ctx, 1, &(ferry_blended){&p, 1, 2}, &to));
+    assert_memory_equal(set, on, sizeof on);
+    assert_true(out[0] > out[1] && out[1] > .5 && .5 > out[2] && out[2] > 0);
+    assert_true(out[4] > .5 && .5 > out[5] && out[5] > out[3]);
+    memset(out, 0, sizeof out);
+    assert_ok(ctx, ferry_i_blend(ctx, 1, &(ferry_blended){&p, 1, 0}, &to));
+    for (int i = 0; i < 6; i++)
+        assert_close(out[i], on[i], 0);
+}
+
 /* A file that says nonsense about its members is refused. */
 static void test_bad_file(void **state)
 {
@@ -277,6 +303,7 @@ int main(void)
         TEST(test_uses),
         TEST(test_fit),
         TEST(test_blend),
+        TEST(test_blend_of_sets),
         TEST(test_bad_file),
     };
     return cmocka_run_group_tests_name("answer", tests, NULL, NULL);

@@ -131,6 +131,12 @@ static void check_case(scope *s, void *arg)
     near_expected(printed, "W", m.w);
     near_expected(printed, "T", m.t);
     near_expected(printed, "D", m.difference);
+    held_out flat = c.e; /* a goal whose learning curve is not known */
+    flat.flat = true;
+    const policies same = policy_weights(s, &flat, -1);
+    near_list(c.j, "W", flat.candidates, same.w);
+    const promise less = policy_promise(s, &flat, &same, 0.9);
+    assert_true(less.w.at + less.t.at >= m.w.at + m.t.at);
     names_found names;
     const json_t *found = json_object_get(c.j, "names");
     const bool asked = policy_names(s, &c.e, c.fold, &names);

@@ -348,7 +348,7 @@ static void test_demo(void **state)
                     " against what your labels choose without the source, and +");
     assert_sentence(
         rs, "carried",
-        " against logreg, the best without transfer in hindsight; the source is worth +");
+        " against logreg, the best without transfer in hindsight; against shuffled sources +");
     assert_true(c->pub.source_worth_low > 0 && c->pub.over_best_low > 0);
     assert_sentence(rs, "carried", "of 49 shuffled sources does as well");
     assert_true(!helps(rs, "hemap"));
