@@ -103,8 +103,9 @@ static ferry_status add_line(ferry_ctx *ctx, const char *path, int64_t line, cha
     for (int64_t i = 0; i < to->n; i++) {
         if (!same(to->token[i].hash, t.hash)) continue;
         to->token[i].role = SERVE_ANYONE; /* which of them is meant is not known */
-        FERRY_NEED(ctx, false, FERRY_EDATA, "%s:%lld: the token of '%s' is that of '%s' above",
-                   path, (long long)line, t.name, to->token[i].name);
+        FERRY_NEED(ctx, false, FERRY_EDATA,
+                   "%s:%lld: the token of '%s' is that of '%s' above", path,
+                   (long long)line, t.name, to->token[i].name);
     }
     FERRY_HAVE(ctx, FERRY_GROW(to->token, to->n, to->cap));
     to->token[to->n++] = t;

@@ -386,7 +386,8 @@ static double variance_of(block y)
             all += (ROW(y, i)[k] - mean) * (ROW(y, i)[k] - mean) / (double)(y.n * y.k);
         size += mean * mean / (double)y.k;
     }
-    all = fmax(all, 1e-24 * size); /* what is left of equal numbers is rounding, in any unit */
+    all = fmax(all,
+               1e-24 * size); /* what is left of equal numbers is rounding, in any unit */
     return all > 0 ? all : 1;
 }
 

@@ -137,8 +137,10 @@ static void test_evaluate(void **state)
     ferry_evaluate_settings s;
     static const struct {
         const char *seed, *says;
-    } not_it[] = {{"seed=9007199254740993", "is outside"}, {"seed=1e300", "is outside"},
-                  {"seed=-1e300", "is outside"},           {"seed=1.5", "not a whole number"},
+    } not_it[] = {{"seed=9007199254740993", "is outside"},
+                  {"seed=1e300", "is outside"},
+                  {"seed=-1e300", "is outside"},
+                  {"seed=1.5", "not a whole number"},
                   {"seed=-0.5", "not a whole number"}};
 
     assert_ok(ctx, ferry_i_task_evaluate(ctx, t, &s));
