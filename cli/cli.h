@@ -234,6 +234,10 @@ int cli_print_file(const char *path);
 /* Whether a file can be made at path, or a folder filled (and made, with those above it);
  * else says why not: EXIT_USAGE. */
 int cli_can_write(const char *path);
+/* ... and what is there, if anything, is a model, a selector or empty: not a task or its data. */
+int cli_can_save(const char *path);
+/* EXIT_USAGE, said, if both are one file: it would be lost. */
+int cli_not_read(const char *path, const char *from);
 int cli_can_fill(const char *dir);
 /* Whether results of that task can take the folder's place: results of another one only under
  * --force; else says why not: EXIT_USAGE. */

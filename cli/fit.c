@@ -101,7 +101,7 @@ int cli_fit(cli *c)
         cli_note(c,
                  "--guard does nothing any more: without -m what is recommended is fitted");
     if (!c->value[KEY_OUT]) return cli_usage("fit: where to save the model? -o MODEL");
-    if (cli_can_write(c->value[KEY_OUT]) != EXIT_DONE) return EXIT_USAGE;
+    if (cli_can_save(c->value[KEY_OUT]) != EXIT_DONE) return EXIT_USAGE;
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &sets);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &opts);
     if (st == FERRY_OK) st = split_sets(c, sets, opts);

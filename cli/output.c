@@ -1,6 +1,8 @@
 /* Where results may go. Asked before work that would be lost. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,17 +23,48 @@ static char *folder_of(const char *path)
 int cli_can_write(const char *path)
 {
     char *folder = folder_of(path);
-    struct stat info;
+    struct stat info, above;
     int code = EXIT_DONE;
 
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    if (!path[0])
+        code = cli_usage("-o: expected the name of a file to write, found nothing");
+    else if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         code = cli_usage("%s: is a folder, expected the name of a file to write", path);
     else if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         code = EXIT_DONE; /* a pipe or device is written as it stands */
+    else if (stat(folder, &above) == 0 && !S_ISDIR(above.st_mode))
+        code = cli_usage("%s: %s is a file, expected a folder", path, folder);
     else if (access(folder, W_OK | X_OK) != 0)
         code = cli_usage("%s: cannot write in %s: %s", path, folder, strerror(errno));
     free(folder);
     return code;
+}
+
+int cli_can_save(const char *path)
+{
+    uint8_t first[9] = {0};
+    FILE *f = NULL;
+    struct stat info;
+    int code = cli_can_write(path);
+
+    if (code != EXIT_DONE || stat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
+        info.st_size == 0 || !(f = fopen(path, "rb")))
+        return code;
+    /* as all that ferry saves: eight bytes, the length of a header, which is JSON */
+    if (fread(first, 1, sizeof first, f) < sizeof first || first[8] != '{')
+        code = cli_usage("%s: is there and is no Ferry model: name another file", path);
+    (void)fclose(f);
+    return code;
+}
+
+int cli_not_read(const char *path, const char *from)
+{
+    struct stat to, of;
+
+    if (stat(path, &to) != 0 || !S_ISREG(to.st_mode) || stat(from, &of) != 0 ||
+        to.st_dev != of.st_dev || to.st_ino != of.st_ino)
+        return EXIT_DONE;
+    return cli_usage("%s: is what this reads: name another file", path);
 }
 
 int cli_can_fill(const char *dir)
@@ -40,6 +73,10 @@ int cli_can_fill(const char *dir)
     struct stat info;
     int code = EXIT_DONE;
 
+    if (!dir[0]) {
+        free(at);
+        return cli_usage("-o: expected the name of a folder, found nothing");
+    }
     /* Folders that are not there will be made: the first that is there decides. */
     while (stat(at, &info) != 0 && errno == ENOENT && strcmp(at, ".") != 0) {
         char *above = folder_of(at);

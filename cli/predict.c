@@ -285,6 +285,22 @@ static int predict(cli *c, const ferry_model *model, ferry_prediction **p)
     return st == FERRY_OK ? code : cli_failed(c, st);
 }
 
+/* -o that is the model, its data or what it is to know more of. */
+static int overwrites(const cli *c, const ferry_model *model)
+{
+    const char *to = c->value[KEY_OUT];
+    int code = EXIT_DONE;
+
+    for (int64_t i = 0; to && code == EXIT_DONE && i < c->n_args; i++) {
+        const size_t n = i > 0 ? view_of(model, c->args[i]) : 0;
+        const size_t m = i > 0 && n == 0 ? graph_of(model, c->args[i]) : n;
+        code = cli_not_read(to, c->args[i] + (m > 0 ? m + 1 : 0));
+    }
+    if (to && code == EXIT_DONE && c->value[KEY_KNOWN])
+        code = cli_not_read(to, c->value[KEY_KNOWN]);
+    return code;
+}
+
 int cli_predict(cli *c)
 {
     ferry_status st = FERRY_OK;
@@ -300,6 +316,11 @@ int cli_predict(cli *c)
         st = ferry_opts_set(c->ctx, c->sets, "format", c->value[KEY_FORMAT]);
     if (st == FERRY_OK) st = ferry_model_load(c->ctx, c->args[0], NULL, &model);
     if (st != FERRY_OK) return cli_failed(c, st);
+    code = overwrites(c, model);
+    if (code != EXIT_DONE) {
+        ferry_model_free(model);
+        return code;
+    }
     cli_ask_before_stopping();
     code = fold_in(c, &model);
     if (code == EXIT_DONE) code = predict(c, model, &p);

@@ -60,7 +60,7 @@ int cli_select(cli *c)
     bool paper = false;
 
     if (which(c, &paper) != EXIT_DONE) return EXIT_USAGE;
-    if (to && cli_can_write(to) != EXIT_DONE) return EXIT_USAGE;
+    if (to && cli_can_save(to) != EXIT_DONE) return EXIT_USAGE;
     st = ferry_opts_new(c->ctx, &sets);
     if (st == FERRY_OK) st = ferry_opts_new(c->ctx, &own);
     if (st == FERRY_OK) st = split_sets(c, sets, own);

@@ -45,6 +45,16 @@ static bool parse_quota(const char *word, serve_token *t)
     return false;
 }
 
+/* Whether all bytes are the same, in a time that does not depend on them. */
+static bool same(const uint8_t *a, const uint8_t *b)
+{
+    volatile uint8_t differ = 0;
+
+    for (int i = 0; i < 32; i++)
+        differ = (uint8_t)(differ | (a[i] ^ b[i]));
+    return differ == 0;
+}
+
 /* NAME ROLE SHA256 [RATE] [KEY=NUMBER...] */
 static ferry_status add_line(ferry_ctx *ctx, const char *path, int64_t line, char *text,
                              double rate, serve_tokens *to)
@@ -88,9 +98,16 @@ static ferry_status add_line(ferry_ctx *ctx, const char *path, int64_t line, cha
             "a number",
             path, (long long)line, word[i]);
     }
-    FERRY_HAVE(ctx, FERRY_GROW(to->token, to->n, to->cap));
     memcpy(t.name, word[0], strlen(word[0]));
     t.role = (serve_role)role;
+    for (int64_t i = 0; i < to->n; i++) {
+        if (!same(to->token[i].hash, t.hash)) continue;
+        to->token[i].role = SERVE_ANYONE; /* which of them is meant is not known */
+        FERRY_NEED(ctx, false, FERRY_EDATA,
+                   "%s:%lld: the token of '%s' is that of '%s' above", path,
+                   (long long)line, t.name, to->token[i].name);
+    }
+    FERRY_HAVE(ctx, FERRY_GROW(to->token, to->n, to->cap));
     to->token[to->n++] = t;
 done:
     return st;
@@ -113,16 +130,6 @@ ferry_status ferry_i_tokens_parse(ferry_ctx *ctx, const char *path, char *text, 
         first = st;
     }
     return first == FERRY_OK ? FERRY_OK : ferry_i_fail(ctx, first, "%s", said);
-}
-
-/* Whether all bytes are the same, in a time that does not depend on them. */
-static bool same(const uint8_t *a, const uint8_t *b)
-{
-    volatile uint8_t differ = 0;
-
-    for (int i = 0; i < 32; i++)
-        differ = (uint8_t)(differ | (a[i] ^ b[i]));
-    return differ == 0;
 }
 
 /* What a token has used goes on counting when the file is written again. */
@@ -170,6 +177,8 @@ ferry_status ferry_i_tokens_read(ferry_ctx *ctx, const char *path, double rate, 
     }
     FERRY_TRY(ferry_i_folder_read(ctx, path, &bytes, &n));
     FERRY_NEED(ctx, bytes, FERRY_EDATA, "%s: cannot read", path);
+    FERRY_NEED(ctx, n == 0 || !memchr(bytes, 0, (size_t)n), FERRY_EDATA,
+               "%s: a zero byte: expected text", path);
     FERRY_HAVE(ctx, text = ferry_i_strndup((const char *)bytes, n));
     FERRY_TRY(ferry_i_tokens_parse(ctx, path, text, rate, strict, &fresh));
     FERRY_NEED(ctx, fresh.n > 0, FERRY_EDATA, "%s: has no token", path);

@@ -21,6 +21,12 @@ class Same(unittest.TestCase):
         self.assertEqual(failed, {})
         self.assertGreater(ran, 1000)
 
+    def test_once_known(self):
+        """Cases that differed once: rows whose whole numbers have equal sums, told apart by rounding, so that starts went by it."""
+        once = {("HTLIC", "order of columns"): (181260,), ("TTLPaper", "order of columns"): (894528, 854797),
+                ("TTLPaper", "order of rows"): (552341,), ("Triplex", "order of columns"): (37860,), ("Triplex", "order of rows"): (322706,)}
+        self.assertEqual([(*pair, s) for pair, seeds in once.items() for s in seeds if same.case(*pair, s)], [])
+
     def test_known(self):
         """A failure that is mended comes off the list."""
         known = same.known()

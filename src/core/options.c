@@ -199,13 +199,13 @@ static ferry_status store(ferry_ctx *ctx, const char *what, const ferry_opt *o,
     case FERRY_OPT_INT:
         if (ferry_i_parse_int(text, end, &i) != end) {
             /* 1e6 is an integer too */
-            const bool whole =
-                ferry_i_parse_real(text, end, &x) == end && x == floor(x) && fabs(x) < 9e15;
+            const bool whole = ferry_i_parse_real(text, end, &x) == end && x == floor(x);
             FERRY_NEED(ctx, whole, FERRY_EINVAL, "%s: %s = %s is not a whole number", what,
                        o->name, text);
-            i = (int64_t)x;
+            i = fabs(x) < 9e15 ? (int64_t)x : x < 0 ? INT64_MIN : INT64_MAX;
         }
-        FERRY_NEED(ctx, (double)i >= o->min && (double)i <= o->max, FERRY_EINVAL,
+        /* as integers: 2^53 + 1 is 2^53 as a double */
+        FERRY_NEED(ctx, i >= (int64_t)o->min && i <= (int64_t)o->max, FERRY_EINVAL,
                    "%s: %s = %s is outside [%g, %g]", what, o->name, text, o->min, o->max);
         memcpy(field, &i, sizeof i);
         break;

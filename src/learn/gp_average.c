@@ -91,7 +91,7 @@ static block standardised(scope *s, const gp_average *m, block p)
 /* Mean of each column; the mean of their deviations. */
 static double spread_of(block p, double *mean)
 {
-    double all = 0;
+    double all = 0, size = 0;
 
     memset(mean, 0, (size_t)p.k * sizeof *mean);
     for (int64_t i = 0; i < p.n; i++)
@@ -102,8 +102,10 @@ static double spread_of(block p, double *mean)
         for (int64_t i = 0; i < p.n; i++)
             sum += (ROW(p, i)[k] - mean[k]) * (ROW(p, i)[k] - mean[k]);
         all += sqrt(sum / (double)p.n) / (double)p.k;
+        size += fabs(mean[k]) / (double)p.k;
     }
-    return fmax(all, 1e-12);
+    all = fmax(all, 1e-12 * size); /* in any unit; equal answers differ by rounding */
+    return all > 0 ? all : 1;
 }
 
 /* ---- one kernel ---- */
@@ -185,7 +187,7 @@ static void try_kernel(scope *s, const gp_average *m, int b, block r, double var
 /* What is to be learned: labels less where answers start; their variance. */
 static double residuals(block y, const double *start, block p, block r)
 {
-    double variance = 0;
+    double variance = 0, size = 0;
 
     for (int64_t k = 0; k < y.k; k++) {
         double mean = 0, sum = 0;
@@ -196,8 +198,10 @@ static double residuals(block y, const double *start, block p, block r)
             ROW(r, i)[k] = ROW(y, i)[k] - (p.at ? ROW(p, i)[k] : start[k]);
         }
         variance += sum / (double)y.n / (double)y.k;
+        size += mean * mean / (double)y.k;
     }
-    return fmax(variance, 1e-12);
+    variance = fmax(variance, 1e-24 * size); /* likewise */
+    return variance > 0 ? variance : 1;
 }
 
 /* alpha and left <- averages by weight. A kernel at a time is kept: the best weight so far scales what there is. */

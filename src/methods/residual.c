@@ -376,7 +376,7 @@ static double square_error(block a, block b)
 
 static double variance_of(block y)
 {
-    double all = 0;
+    double all = 0, size = 0;
 
     for (int64_t k = 0; k < y.k; k++) {
         double mean = 0;
@@ -384,8 +384,11 @@ static double variance_of(block y)
             mean += ROW(y, i)[k] / (double)y.n;
         for (int64_t i = 0; i < y.n; i++)
             all += (ROW(y, i)[k] - mean) * (ROW(y, i)[k] - mean) / (double)(y.n * y.k);
+        size += mean * mean / (double)y.k;
     }
-    return fmax(all, 1e-12);
+    all = fmax(all,
+               1e-24 * size); /* what is left of equal numbers is rounding, in any unit */
+    return all > 0 ? all : 1;
 }
 
 /* p0's members into m; how much of the source's own labels they explain. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* A view, with the domain and place it came from; parent is itself for the root of a
  * group. */
@@ -165,8 +166,61 @@ static void describe(scope *s, finding *f, const link *l)
                                    domain_name(f, b), b->v->name, by));
 }
 
+/* A name of one of two views that the other has not. */
+typedef struct lone_name {
+    const char *name;
+    bool of_b;
+} lone_name;
+
+static int by_lone_name(const void *a, const void *b)
+{
+    const lone_name *x = a, *y = b;
+    const int c = strcasecmp(x->name, y->name);
+
+    return c ? c : x->of_b - y->of_b;
+}
+
+enum { MOST_NAMES = 10000 };
+
+/* "Height" here and "height" there, in views that are linked by their names: two columns, one most likely as they are meant. */
+static void warn_of_case(scope *s, const ferry_link *k, const ferry_domain *d,
+                         const ferry_domain *to)
+{
+    const ferry_view *view[] = {d->views[k->view], to->views[k->to_view]};
+    const int64_t mark = scope_mark(s);
+    int64_t n = 0;
+
+    if (!view[0]->features || !view[1]->features || view[0]->x->cols > MOST_NAMES ||
+        view[1]->x->cols > MOST_NAMES)
+        return;
+    lone_name *lone = NEW(s, lone_name, view[0]->x->cols + view[1]->x->cols);
+    for (int b = 0; b < 2; b++)
+        for (int64_t j = 0; j < ferry_i_ids_count(view[b]->features); j++) {
+            const char *name = ferry_i_ids_at(view[b]->features, j);
+            if (ferry_i_ids_find(view[!b]->features, name) < 0)
+                lone[n++] = (lone_name){name, b};
+        }
+    if (n > 1) qsort(lone, (size_t)n, sizeof *lone, by_lone_name);
+    for (int64_t i = 1; i < n; i++) {
+        if (lone[i].of_b == lone[i - 1].of_b ||
+            strcasecmp(lone[i].name, lone[i - 1].name) != 0)
+            continue;
+        ferry_i_warn_once(
+            scope_ctx(s),
+            "'%s' of %s.%s and '%s' of %s.%s count as two features, though they differ "
+            "only in case: if they are one, write them alike",
+            lone[i - 1].name, d->name, view[0]->name, lone[i].name, to->name,
+            view[1]->name);
+        break;
+    }
+    scope_release(s, mark);
+}
+
 void links_warn(scope *s, const ferry_links *l)
 {
+    for (int64_t i = 0; i < l->n_links; i++)
+        warn_of_case(s, &l->link[i], l->domain[l->link[i].domain],
+                     l->domain[l->link[i].to_domain]);
     for (int64_t i = 0; i < l->n_links; i++) {
         const ferry_link *k = &l->link[i];
         const ferry_domain *d = l->domain[k->domain], *to = l->domain[k->to_domain];

@@ -203,8 +203,20 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many of n sorted numbers are smaller. */
-static int64_t rank_of(double x, int64_t n, const double *sorted)
+/* Of each of n sorted numbers the first that is the same but for rounding: whole numbers in other places have equal sums, which
+ * the order of what is added would tell apart. */
+static int64_t *first_alike(scope *s, int64_t n, const double *sorted)
+{
+    int64_t *first = NEW(s, int64_t, n);
+    const double near = n > 0 ? 1e-12 * fmax(fabs(sorted[0]), fabs(sorted[n - 1])) : 0;
+
+    for (int64_t i = 1; i < n; i++)
+        first[i] = sorted[i] - sorted[i - 1] <= near ? first[i - 1] : i;
+    return first;
+}
+
+/* How many of n sorted numbers, of which x may be one, are smaller. */
+static int64_t rank_of(double x, int64_t n, const double *sorted, const int64_t *first)
 {
     int64_t lo = 0, hi = n;
 
@@ -215,7 +227,7 @@ static int64_t rank_of(double x, int64_t n, const double *sorted)
         else
             hi = mid;
     }
-    return lo;
+    return lo < n ? first[lo] : lo;
 }
 
 /* Of each column what all rows of all domains hold; 0: nothing. */
@@ -252,11 +264,12 @@ static const uint64_t *column_keys(scope *s, const problem *p)
         for (int64_t j = of->begin; !of->features && j < of->begin + of->cols; j++)
             if (content[j] != 0) sorted[n++] = content[j];
         if (n > 0) qsort(sorted, (size_t)n, sizeof *sorted, by_number);
+        const int64_t *first = first_alike(s, n, sorted);
         for (int64_t j = of->begin; j < of->begin + of->cols; j++) {
-            const char *name = of->features
-                                   ? ferry_i_ids_at(of->features, j - of->begin)
-                                   : scope_text(s, "%s.%lld", of->name,
-                                                (long long)rank_of(content[j], n, sorted));
+            const char *name =
+                of->features ? ferry_i_ids_at(of->features, j - of->begin)
+                             : scope_text(s, "%s.%lld", of->name,
+                                          (long long)rank_of(content[j], n, sorted, first));
             key[j] = XXH3_64bits(name, strlen(name));
         }
     }
@@ -334,8 +347,9 @@ static const uint64_t *row_keys(scope *s, const ferry_domain *d, const ferry_row
         double *all =
             replicate_items(s, rows, r->n, sizeof *content, COPY(s, content, r->n));
         if (rows.n > 0) qsort(all, (size_t)rows.n, sizeof *all, by_number);
+        const int64_t *first = first_alike(s, rows.n, all);
         for (int64_t i = 0; i < r->n; i++) {
-            const int64_t rank = rank_of(content[i], rows.n, all);
+            const int64_t rank = rank_of(content[i], rows.n, all, first);
             key[i] = XXH3_64bits(&rank, sizeof rank);
         }
     }

@@ -1,6 +1,7 @@
 /* What is most likely a mistake in a task that can be read: each would spoil the results
  * without a word. Nothing is changed; what leaves no doubt is refused, the rest is a
  * warning. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -327,6 +328,48 @@ static void warn_of_lone_labels(ferry_ctx *ctx, const ferry_domain *d)
             d->name);
 }
 
+/* ---- features that say nothing ---- */
+
+/* Whether two rows of x differ in a cell that both know; it stops at the first that does. */
+static bool varies(const ferry_matrix *x)
+{
+    for (int64_t j = 0; x->dense && j < x->cols; j++) {
+        double first = NAN;
+        for (int64_t i = 0; i < x->rows; i++) {
+            const double v = x->dense[i * x->cols + j];
+            if (!isnan(v) && !isnan(first) && v != first) return true;
+            if (isnan(first)) first = v;
+        }
+    }
+    for (int64_t i = 1; !x->dense && i < x->rows; i++) {
+        const int64_t n = x->start[1] - x->start[0], at = x->start[i];
+        if (x->start[i + 1] - at != n) return true;
+        for (int64_t e = 0; e < n; e++)
+            if (x->index[x->start[0] + e] != x->index[at + e] ||
+                x->value[x->start[0] + e] != x->value[at + e])
+                return true;
+    }
+    return false;
+}
+
+/* Rows of which nothing tells one from another: every model of them is a guess. */
+static void warn_of_features(ferry_ctx *ctx, const ferry_domain *d)
+{
+    int64_t views = 0;
+
+    for (int64_t v = 0; v < d->n_views; v++) {
+        const ferry_matrix *x = d->views[v]->x;
+        if (x->whole || varies(x)) return; /* the rows of other ranks may vary */
+        views += x->rows > 1;
+    }
+    if (views > 0 && d->n_graphs == 0)
+        ferry_i_warn_once(
+            ctx,
+            "'%s': every feature is blank or the same in all rows, so that nothing "
+            "tells them apart",
+            d->name);
+}
+
 /* ---- all of it ---- */
 
 ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *t)
@@ -334,6 +377,8 @@ ferry_status ferry_i_task_check(ferry_ctx *ctx, const ferry_task *t)
     const ferry_domain *target = ferry_i_task_role(t, FERRY_TARGET, 0);
 
     if (t->goal == FERRY_RATE) return FERRY_OK;
+    for (int64_t i = 0; i < t->n_domains; i++)
+        warn_of_features(ctx, t->domains[i]);
     if (t->names && target && t->goal != FERRY_EMBED)
         FERRY_PASS(check_classes(ctx, t, target));
     if (t->goal == FERRY_CLASSIFY || t->goal == FERRY_STREAM) warn_of_sets(ctx, t);

@@ -17,7 +17,7 @@ static const struct {
 const ferry_opt ferry_i_evaluate_table[] = {
     FERRY_OPT(ferry_evaluate_settings, INT, repeats, 10, 1, 1e6,
               "how often to draw the labelled part of the target and score all methods"),
-    FERRY_OPT(ferry_evaluate_settings, REAL, seed, -1, -1, 9007199254740992.0,
+    FERRY_OPT(ferry_evaluate_settings, INT, seed, -1, -1, 9007199254740992.0,
               "seed of every random choice; -1: the context's (--seed)"),
     FERRY_OPT_STRING(
         ferry_evaluate_settings, metrics, "",

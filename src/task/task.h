@@ -9,7 +9,7 @@
 
 typedef struct ferry_evaluate_settings {
     int64_t repeats;
-    double seed;         /* < 0: the context's */
+    int64_t seed;        /* < 0: the context's */
     const char *metrics; /* comma separated; "": those usual for the goal */
     int ties;            /* worst | mean | index */
     double arriving;     /* goal stream: share of the labels that come */

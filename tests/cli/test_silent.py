@@ -337,6 +337,26 @@ def test_messages(folder):
     refused("convert", folder + "/gap.csv", folder + "/gap.svm", says="instance 2 has no value for feature 1, p")
 
 
+def test_features_that_say_nothing(folder):
+    """Rows that are all the same, known or not: one warning. A column that another table has in other letters: likewise."""
+    start(folder)
+    for name, cell in (("blank.csv", ""), ("same.csv", "7")):
+        table(folder, name, rows(60), number=lambda v: cell)
+        r = run(folder, task(folder, name), code=None)
+        assert r.code == 0 and "'t': every feature is blank or the same in all rows" in r.err, r
+    for last, says in ((1, True), (2, False)):  # the rows of a sparse file, of which the last differs or not
+        write(folder, "t.svm", "".join(f"{i % 2} 1:3 4:{1 if i < 59 else last}\n" for i in range(60)))
+        file = write(folder, "sparse.yaml", "task: t\ngoal: classify\ndomains: [{name: t, role: target, x: t.svm, labelled: 10}]\n"
+                     "methods: [svm]\nevaluate: {repeats: 2, controls: none}\n")
+        assert ("every feature is blank" in run(folder, file).err) == says
+    table(folder, "half.csv", [(i, x if int(i[1:]) > 50 else [""] * 4, c) for i, x, c in rows(60)])
+    assert "every feature" not in run(folder, task(folder, "half.csv")).err
+    table(folder, "case.csv", rows(60), head="id,F1,f2,f3,f4,kind")
+    r = run(folder, task(folder, "case.csv"))
+    assert r.err.count("'F1' of t.x and 'f1' of s.x count as two features") == 1, r
+    assert "count as two features" not in run(folder, task(folder, "t.csv")).err
+
+
 def test_nothing_hidden(folder):
     """A target whose labels are all visible, or that has none: methods are fitted, predictions kept."""
     data = rows(60, 2)

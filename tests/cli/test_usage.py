@@ -86,6 +86,29 @@ def test_missing_and_bad_files(folder):
     assert sorted(tree(folder)) == ["bad.ferry", "bad.yaml", "data.csv", "empty.csv"]
 
 
+def test_nothing_that_is_read_is_written_over(folder):
+    """-o that is the task, its data, the model or the new data is refused before any work, and all of it is still there."""
+    small_task(folder)
+    task = os.path.join(folder, "task")
+    data = sorted(f for f in os.listdir(task) if f.endswith((".csv", ".svm")))[-1]
+    ferry("fit", "task.yaml", "-m", "svm", "-o", "m.ferry", "-q", cwd=task)
+    open(task + "/empty", "w").close()
+    before = tree(task)
+    for to in ("task.yaml", data):
+        refused("fit", "task.yaml", "-m", "svm", "-o", to, says=f"{to}: is there and is no Ferry model", cwd=task)
+        refused("select", "task.yaml", "--by", "paper", "-o", to, says=f"{to}: is there and is no Ferry model", cwd=task)
+    new = next(f for f in before if "target" in f)
+    for to in ("m.ferry", "./" + new):
+        refused("predict", "m.ferry", new, "-o", to, says=f"{to}: is what this reads", cwd=task)
+        refused("predict", "m.ferry", "b=" + new, "-o", to, says=f"{to}: is what this reads", cwd=task)
+    for args in (["fit", "task.yaml", "-m", "svm"], ["predict", "m.ferry", new], ["run", "task.yaml"]):
+        refused(*args, "-o", "", says="found nothing", cwd=task)
+    refused("fit", "task.yaml", "-m", "svm", "-o", new + "/m.ferry", says=f"{new} is a file, expected a folder", cwd=task)
+    assert tree(task) == before
+    ferry("fit", "task.yaml", "-m", "svm", "-o", "m.ferry", "-q", cwd=task)  # a model may take a model's place, or that of nothing
+    ferry("fit", "task.yaml", "-m", "svm", "-o", "empty", "-q", cwd=task)
+
+
 def test_option_forms_are_the_same(folder):
     ferry("gen", "bridge", "--out", os.path.join(folder, "a"), "--seed", "3", "--set", "source=20")
     ferry("gen", f"--out={folder}/b", "--seed=3", "--set=source=20", "bridge")

@@ -115,7 +115,9 @@ static void test_tokens(void **state)
                {"ann read " SUM " 1 2\n", "'2': expected rate="},
                {"ann read " SUM " rows=\n", "'rows=': expected rate="},
                {"ann read " SUM " rows=-1\n", "'rows=-1': expected rate="},
-               {"ann read " SUM " cows=1\n", "'cows=1': expected rate="}};
+               {"ann read " SUM " cows=1\n", "'cows=1': expected rate="},
+               {"ann admin " SUM "\nbob read " SUM "\n",
+                "2: the token of 'bob' is that of 'ann' above"}};
     ferry_ctx *ctx = *state;
     serve_tokens t = {.n = 0};
     char path[512];
@@ -128,6 +130,12 @@ static void test_tokens(void **state)
         assert_int_equal(read_tokens(ctx, path), FERRY_EDATA);
         assert_non_null(strstr(ferry_message(ctx), bad[i].says));
     }
+    FILE *f = fopen(path, "wb"); /* what follows a zero byte is not left out in silence */
+    assert_non_null(f);
+    assert_int_equal(fwrite("#\0\n", 1, 3, f), 3);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(read_tokens(ctx, path), FERRY_EDATA);
+    assert_non_null(strstr(ferry_message(ctx), "a zero byte"));
     write_text(path, "# who\nann read " SUM " 2\r\n");
     each_allocation_fails(ctx, read_tokens, path);
     pthread_mutex_init(&t.mutex, NULL);
@@ -161,6 +169,10 @@ static void test_tokens(void **state)
     write_text(path, "bob admin nonsense\nann read " SUM "\n");
     assert_int_equal(ferry_i_tokens_read(ctx, path, 0, false, &t), FERRY_EDATA);
     assert_int_equal(t.n, 1);
+    write_text(path, "ann read " SUM "\nbob admin " SUM "\n"); /* one token: nobody's */
+    assert_int_equal(ferry_i_tokens_read(ctx, path, 0, false, &t), FERRY_EDATA);
+    assert_int_equal(ferry_i_tokens_role(&t, "Bearer alice", true, &who, &wait),
+                     SERVE_ANYONE);
     write_text(path, "# nobody\n");
     assert_int_equal(ferry_i_tokens_read(ctx, path, 0, false, &t), FERRY_EDATA);
     assert_int_equal(ferry_i_tokens_role(&t, "Bearer alice", true, &who, &wait),

@@ -135,6 +135,13 @@ static void test_evaluate(void **state)
     ferry_opts *bad = opts_of(ctx, "repeats=0", NULL),
                *odd = opts_of(ctx, "repeat=1", NULL);
     ferry_evaluate_settings s;
+    static const struct {
+        const char *seed, *says;
+    } not_it[] = {{"seed=9007199254740993", "is outside"},
+                  {"seed=1e300", "is outside"},
+                  {"seed=-1e300", "is outside"},
+                  {"seed=1.5", "not a whole number"},
+                  {"seed=-0.5", "not a whole number"}};
 
     assert_ok(ctx, ferry_i_task_evaluate(ctx, t, &s));
     assert_int_equal(s.repeats, 10);
@@ -146,9 +153,14 @@ static void test_evaluate(void **state)
                  "repeats = 0 is outside [1, 1e+06]");
     assert_fails(ctx, ferry_task_set_evaluate(ctx, t, odd), FERRY_EINVAL,
                  "did you mean repeats?");
+    for (int64_t i = 0; i < FERRY_COUNT(not_it); i++) { /* nor is it another seed */
+        ferry_opts *o = opts_of(ctx, not_it[i].seed, NULL);
+        assert_fails(ctx, ferry_task_set_evaluate(ctx, t, o), FERRY_EINVAL, not_it[i].says);
+        ferry_opts_free(o);
+    }
     assert_ok(ctx, ferry_i_task_evaluate(ctx, t, &s)); /* the good ones stay */
     assert_int_equal(s.repeats, 3);
-    assert_close(s.seed, 7, 0);
+    assert_int_equal(s.seed, 7);
     assert_int_equal(s.ties, 1);
     assert_string_equal(ferry_opt_at(ferry_options("evaluate"), 0)->name, "repeats");
     assert_int_equal(ferry_i_evaluate_table_n, 13);
