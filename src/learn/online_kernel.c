@@ -1,6 +1,7 @@
 #include "learn/online_kernel.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "learn/learner.h"
@@ -36,9 +37,67 @@ static const field fields[] = {
 const table online_kernel_table = {sizeof(online_kernel), fields, FERRY_COUNT(fields),
                                    check, NULL};
 
-online_kernel online_kernel_new(scope *s, scope *keep, ferry_rng *rng, int64_t features,
-                                int64_t most_linear, double forget, int64_t k, int64_t d)
+/* ---- columns in an order that is theirs ---- */
+
+typedef struct column_said {
+    double shape;
+    int64_t column;
+} column_said;
+
+static int by_shape(const void *a, const void *b)
 {
+    const column_said *x = a, *y = b;
+
+    if (x->shape != y->shape) return x->shape < y->shape ? -1 : 1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+int64_t *columns_by_shape(scope *s, matrix x)
+{
+    const int64_t d = x.cols;
+    int64_t *order = NEW(s, int64_t, d);
+    const int64_t mark = scope_mark(s);
+    moments z = moments_new(s, d);
+    double *row = NEW(s, double, d);
+    column_said *all = NEW(s, column_said, d);
+
+    for (int64_t j = 0; j < d; j++)
+        all[j].column = j;
+    for (int64_t i = 0; i < x.n; i++)
+        moments_add(&z, row_at(x, i));
+    for (int64_t i = 0; i < x.n; i++) {
+        moments_standardise(&z, row_at(x, i), row);
+        for (int64_t j = 0; j < d; j++)
+            all[j].shape += row[j] / (1 + fabs(row[j]));
+    }
+    for (int64_t j = 0; j < d; j++) /* sums that differ by rounding alone are equal */
+        all[j].shape = floor(all[j].shape * 1e9 + 0.5);
+    if (d > 0) qsort(all, (size_t)d, sizeof *all, by_shape);
+    for (int64_t j = 0; j < d; j++)
+        order[j] = all[j].column;
+    scope_release(s, mark);
+    return order;
+}
+
+/* Column order[j] of w gets the j-th that are drawn. */
+static void draw_weights(scope *s, ferry_rng *rng, const int64_t *order, block w)
+{
+    const int64_t mark = scope_mark(s);
+    double *drawn = NEW(s, double, w.k);
+
+    fill_normal(s, rng, w);
+    for (int64_t i = 0; i < w.n; i++) {
+        memcpy(drawn, ROW(w, i), (size_t)w.k * sizeof(double));
+        for (int64_t j = 0; j < w.k; j++)
+            ROW(w, i)[order[j]] = drawn[j] / sqrt((double)w.k);
+    }
+    scope_release(s, mark);
+}
+
+online_kernel online_kernel_new(scope *s, scope *keep, ferry_rng *rng, int64_t features,
+                                int64_t most_linear, double forget, int64_t k, matrix x)
+{
+    const int64_t d = x.cols;
     const int64_t linear = d <= most_linear ? d : 0, wide = features + linear + 1;
     online_kernel m = {.forget = forget,
                        .random = features,
@@ -50,9 +109,7 @@ online_kernel online_kernel_new(scope *s, scope *keep, ferry_rng *rng, int64_t f
                        .p = block_new(keep, HERE(wide), wide, wide),
                        .beta = block_new(keep, HERE(k), k, wide)};
 
-    fill_normal(s, rng, m.w);
-    for (int64_t e = 0; e < m.w.n * m.w.k; e++)
-        m.w.at[e] /= sqrt((double)d);
+    draw_weights(s, rng, columns_by_shape(s, x), m.w);
     for (int64_t j = 0; j < m.random; j++)
         m.b[j] = TURN * ferry_i_rng_real(rng);
     online_kernel_clear(&m);

@@ -15,13 +15,13 @@ static const field fields[] = {
 };
 const table partners_table = TABLE(partners, fields);
 
-partners *partners_new(scope *s, scope *keep, int64_t k, int64_t d)
+partners *partners_new(scope *s, scope *keep, int64_t k, matrix x)
 {
     partners *p = NEW(keep, partners, 1);
 
-    p->logreg = online_logreg_new(keep, ETA, k, d);
+    p->logreg = online_logreg_new(keep, ETA, k, x.cols);
     p->kernel = online_kernel_new(s, keep, scope_rng(s, "partners"), FEATURES, MOST_LINEAR,
-                                  FORGET, k, d);
+                                  FORGET, k, x);
     partners_clear(p);
     return p;
 }

@@ -22,7 +22,7 @@ typedef struct partners_scratch {
     kernel_scratch kernel;
 } partners_scratch;
 
-partners *partners_new(scope *s, scope *keep, int64_t k, int64_t d);
+partners *partners_new(scope *s, scope *keep, int64_t k, matrix x);
 partners_scratch partners_scratch_new(scope *s, const partners *p, int64_t k, bool learns);
 /* Nothing is learned yet. */
 void partners_clear(partners *p);

@@ -810,7 +810,7 @@ static void make(scope *s, scope *keep, const problem *p, int64_t basis, hetomtl
     *f = (hetomtl){.k = k, .maps = {.sparse = !p->dense, .d = d}, .h = {1, 1, 1}};
     f->m = basis_size(basis, f);
     f->joins = p->dense && d <= BESIDE;
-    if (f->joins) f->beside = partners_new(s, keep, k, d);
+    if (f->joins) f->beside = partners_new(s, keep, k, target(p)->x);
     f->votes = 3 + scores_kept(f) * (k + MORE);
     f->z = moments_new(keep, d);
     f->maps.mean = NEW(keep, double, d);

@@ -203,20 +203,8 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of each of n sorted numbers the first that is the same but for rounding: whole numbers in other places have equal sums, which
- * the order of what is added would tell apart. */
-static int64_t *first_alike(scope *s, int64_t n, const double *sorted)
-{
-    int64_t *first = NEW(s, int64_t, n);
-    const double near = n > 0 ? 1e-12 * fmax(fabs(sorted[0]), fabs(sorted[n - 1])) : 0;
-
-    for (int64_t i = 1; i < n; i++)
-        first[i] = sorted[i] - sorted[i - 1] <= near ? first[i - 1] : i;
-    return first;
-}
-
-/* How many of n sorted numbers, of which x may be one, are smaller. */
-static int64_t rank_of(double x, int64_t n, const double *sorted, const int64_t *first)
+/* How many of n sorted numbers are smaller. */
+static int64_t rank_of(double x, int64_t n, const double *sorted)
 {
     int64_t lo = 0, hi = n;
 
@@ -227,7 +215,20 @@ static int64_t rank_of(double x, int64_t n, const double *sorted, const int64_t 
         else
             hi = mid;
     }
-    return lo < n ? first[lo] : lo;
+    return lo;
+}
+
+/* Sums in another order differ by rounding, and of counts many are equal: they are made whole multiples of 1e-10 of the
+ * largest. */
+static void round_off(scope *s, layout rows, int64_t n, double *v)
+{
+    double top = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        top = isfinite(v[i]) ? fmax(top, fabs(v[i])) : top;
+    top = most(s, rows, top);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = top > 0 && isfinite(v[i]) ? floor(v[i] / top * 1e10 + 0.5) : 0;
 }
 
 /* Of each column what all rows of all domains hold; 0: nothing. */
@@ -255,21 +256,21 @@ static const uint64_t *column_keys(scope *s, const problem *p)
     const ferry_prepared *from = p->prepared;
     uint64_t *key = NEW(s, uint64_t, p->cols);
     const int64_t mark = scope_mark(s);
-    const double *content = column_contents(s, p);
+    double *content = column_contents(s, p);
     double *sorted = NEW(s, double, p->cols);
 
     for (int64_t v = 0; v < from->n_spaces; v++) {
         const ferry_space *of = &from->space[v];
         int64_t n = 0;
+        round_off(s, HERE(of->cols), of->cols, content + of->begin);
         for (int64_t j = of->begin; !of->features && j < of->begin + of->cols; j++)
             if (content[j] != 0) sorted[n++] = content[j];
         if (n > 0) qsort(sorted, (size_t)n, sizeof *sorted, by_number);
-        const int64_t *first = first_alike(s, n, sorted);
         for (int64_t j = of->begin; j < of->begin + of->cols; j++) {
-            const char *name =
-                of->features ? ferry_i_ids_at(of->features, j - of->begin)
-                             : scope_text(s, "%s.%lld", of->name,
-                                          (long long)rank_of(content[j], n, sorted, first));
+            const char *name = of->features
+                                   ? ferry_i_ids_at(of->features, j - of->begin)
+                                   : scope_text(s, "%s.%lld", of->name,
+                                                (long long)rank_of(content[j], n, sorted));
             key[j] = XXH3_64bits(name, strlen(name));
         }
     }
@@ -323,6 +324,84 @@ static void add_ranks(scope *s, const ferry_matrix *m, layout rows, uint64_t *ke
     scope_release(s, mark);
 }
 
+static bool has_ties(scope *s, layout rows, int64_t n, const double *v)
+{
+    const int64_t mark = scope_mark(s);
+    double *all = replicate_items(s, rows, n, sizeof *all, COPY(s, v, n));
+    bool ties = false;
+
+    if (rows.n > 0) qsort(all, (size_t)rows.n, sizeof *all, by_number);
+    for (int64_t i = 1; i < rows.n; i++)
+        ties = ties || all[i] == all[i - 1];
+    scope_release(s, mark);
+    return ties;
+}
+
+/* What cell e of row i adds to what the row holds. */
+static double cell_content(const ferry_rows *r, int64_t of, int64_t i, int64_t e)
+{
+    const ferry_matrix *x = r->x[of];
+    const double v = row_values(x)[e];
+
+    if (!isfinite(v)) return 0;
+    if (!r->factor) return squashed(v);
+    const int64_t j = row_column(x, i, e);
+    const double shift = r->shift[0][j];
+    return squashed(v * r->factor[j] - shift) - (x->dense ? 0 : squashed(-shift));
+}
+
+/* Where rows hold as much as others: every cell times a number of its column, which is a hash of what that one holds. */
+static const double *second_content(scope *s, const ferry_rows *r, layout rows)
+{
+    double *second = NEW(s, double, r->n);
+
+    for (int64_t v = 0; v < (r->factor ? 1 : r->n_x); v++) {
+        const ferry_matrix *x = r->x[v];
+        const int64_t mark = scope_mark(s);
+        double *of = NEW(s, double, x->cols);
+        for (int64_t i = 0; i < x->rows; i++)
+            for (int64_t e = row_begin(x, i); e < row_end(x, i); e++)
+                of[row_column(x, i, e)] += cell_content(r, v, i, e);
+        sums(s, rows, x->cols, of);
+        round_off(s, HERE(x->cols), x->cols, of);
+        for (int64_t j = 0; j < x->cols; j++)
+            of[j] = (double)(XXH3_64bits(&of[j], sizeof of[j]) >> 11) * 0x1p-53;
+        for (int64_t i = 0; i < x->rows; i++)
+            for (int64_t e = row_begin(x, i); e < row_end(x, i); e++)
+                second[i] += cell_content(r, v, i, e) * of[row_column(x, i, e)];
+        scope_release(s, mark);
+    }
+    round_off(s, rows, r->n, second);
+    return second;
+}
+
+typedef struct two {
+    double first, second;
+} two;
+
+static int by_two(const void *a, const void *b)
+{
+    const two *x = a, *y = b;
+
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
+    return (x->second > y->second) - (x->second < y->second);
+}
+
+/* How many of n sorted pairs are smaller. */
+static int64_t rank_of_two(two x, int64_t n, const two *sorted)
+{
+    int64_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (by_two(&sorted[mid], &x) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 /* Ids, or where rows have none their ranks by what they hold: no order of rows or columns decides, nor a unit. */
 static const uint64_t *row_keys(scope *s, const ferry_domain *d, const ferry_rows *r,
                                 bool unscaled)
@@ -344,12 +423,16 @@ static const uint64_t *row_keys(scope *s, const ferry_domain *d, const ferry_row
         add_ranks(s, r->x[v], matrix_borrow(s, r->x[v]).rows, key);
     if (d->numbered && !unscaled && r->n_x > 0) {
         const layout rows = matrix_borrow(s, r->x[0]).rows;
-        double *all =
-            replicate_items(s, rows, r->n, sizeof *content, COPY(s, content, r->n));
-        if (rows.n > 0) qsort(all, (size_t)rows.n, sizeof *all, by_number);
-        const int64_t *first = first_alike(s, rows.n, all);
+        const double *second = NULL;
+        round_off(s, rows, r->n, content);
+        if (has_ties(s, rows, r->n, content)) second = second_content(s, r, rows);
+        two *mine = NEW(s, two, r->n);
+        for (int64_t i = 0; i < r->n; i++)
+            mine[i] = (two){content[i], second ? second[i] : 0};
+        two *all = replicate_items(s, rows, r->n, sizeof *mine, COPY(s, mine, r->n));
+        if (rows.n > 0) qsort(all, (size_t)rows.n, sizeof *all, by_two);
         for (int64_t i = 0; i < r->n; i++) {
-            const int64_t rank = rank_of(content[i], rows.n, all, first);
+            const int64_t rank = rank_of_two(mine[i], rows.n, all);
             key[i] = XXH3_64bits(&rank, sizeof rank);
         }
     }

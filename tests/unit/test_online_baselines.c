@@ -139,11 +139,52 @@ static void test_kernel(void **state)
     assert_ok(*state, scope_run(*state, forget_in_bounds, NULL));
 }
 
+/* Columns in another order, unit and zero: the same random weights, the same scores. */
+static void other_columns(scope *s, void *arg)
+{
+    enum { N = 30, D = 7, K = 3 };
+    static const int64_t from[D] = {4, 0, 6, 2, 5, 1, 3};
+    const online_kernel_options o = {50, 0.998};
+    double x[N * D], other[N * D], y[N], one[K], two[K];
+    online_kernel a, b;
+
+    (void)arg;
+    for (int64_t i = 0; i < N; i++) {
+        y[i] = (double)(i % K);
+        for (int64_t j = 0; j < D; j++)
+            x[i * D + j] = exp(sin((double)(5 * i + 11 * j + 1)) * (double)(j + 1) / 3);
+        for (int64_t j = 0; j < D; j++)
+            other[i * D + j] = x[i * D + from[j]] * (j % 2 ? 8 : 0.25) + (double)(j % 3);
+    }
+    const problem p = problem_of(s, N, D, K, x, y), q = problem_of(s, N, D, K, other, y);
+    const int64_t *order = columns_by_shape(s, target(&p)->x),
+                  *turned = columns_by_shape(s, target(&q)->x);
+    for (int64_t j = 0; j < D; j++)
+        assert_int_equal(order[j], from[turned[j]]);
+    online_kernel_fit(s, s, &p, &o, &a);
+    online_kernel_fit(s, s, &q, &o, &b);
+    for (int64_t j = 0; j < D; j++)
+        assert_true(ROW(b.w, 7)[j] == ROW(a.w, 7)[from[j]]);
+    void *work = kernel_work_new(s, &a, K, false, true);
+    for (int64_t i = 0; i < N; i++) {
+        online_kernel_look(&a, work, (ferry_row){D, NULL, x + i * D}, one);
+        online_kernel_look(&b, work, (ferry_row){D, NULL, other + i * D}, two);
+        for (int64_t k = 0; k < K; k++)
+            assert_close(one[k], two[k], 1e-8);
+    }
+}
+
+static void test_columns(void **state)
+{
+    assert_ok(*state, scope_run(*state, other_columns, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_logreg, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(test_kernel, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(test_columns, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests_name("online_baselines", tests, NULL, NULL);
 }

@@ -7,11 +7,13 @@
  *   answer   the mean of p over `samples` sweeps, after `burn_in` that do not count
  *
  * The published algorithm counts the drawn classes; the mean of their probabilities estimates the same with less
- * variance. Instances are visited in the order of their keys, and a draw goes through the classes in the order in which
- * they first occur there: neither rows nor names decide.
+ * variance. Instances are visited in the order of what the model says of them at the start, then of their keys, and a
+ * draw goes through the classes in the order in which they first occur by key: neither rows nor names decide, nor the
+ * numbers by which graphs call instances without ids.
  *
  * Sen et al., Collective Classification in Network Data, AI Magazine 2008, algorithm 2. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "learn/collective.h"
@@ -87,7 +89,7 @@ typedef struct chain {
     const gibbs_state *m;
     const linear_model *model;
     const domain *d;
-    const int64_t *visit; /* n: rows in the order of their keys */
+    const int64_t *visit; /* n: rows in the order of visiting_order() */
     block margin;         /* of the features alone */
     int32_t *cls;
     double *share, *p; /* graphs k; k */
@@ -124,6 +126,43 @@ static int32_t draw(chain *z)
     return (int32_t)last;
 }
 
+typedef struct visited {
+    const double *p; /* k: at the start, classes in the order in which they are drawn */
+    int64_t k, row;
+    uint64_t key;
+} visited;
+
+static int by_start(const void *a, const void *b)
+{
+    const visited *x = a, *y = b;
+
+    for (int64_t c = 0; c < x->k; c++)
+        if (x->p[c] != y->p[c]) return x->p[c] < y->p[c] ? -1 : 1;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static const int64_t *visiting_order(scope *s, chain *z)
+{
+    const int64_t n = z->d->n, k = z->margin.k;
+    int64_t *visit = NEW(s, int64_t, n);
+    const int64_t mark = scope_mark(s);
+    double *p = NEW(s, double, n *k);
+    visited *all = NEW(s, visited, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        conditional(z, i);
+        for (int64_t c = 0; c < k; c++)
+            p[i * k + c] = z->p[z->m->order[c]];
+        all[i] = (visited){p + i * k, k, i, z->d->key ? z->d->key[i] : 0};
+    }
+    if (n > 0) qsort(all, (size_t)n, sizeof *all, by_start);
+    for (int64_t i = 0; i < n; i++)
+        visit[i] = all[i].row;
+    scope_release(s, mark);
+    return visit;
+}
+
 /* out += share of what the model says of every instance; those of known class are not drawn. */
 static void sweep(chain *z, double share, block out)
 {
@@ -156,7 +195,6 @@ static void gibbs_scores(scope *s, const void *state, const domain *d, block out
     chain z = {.m = m,
                .model = m->model.state,
                .d = d,
-               .visit = rows_by_key(s, d->n, d->key),
                .cls = COPY(s, d->known, d->n),
                .share = NEW(s, double, d->n_graphs *k),
                .p = NEW(s, double, k)};
@@ -168,6 +206,7 @@ static void gibbs_scores(scope *s, const void *state, const domain *d, block out
     learned_scores(s, &m->first, d->x, out);
     (void)assign_classes(s, d, out, z.cls);
     z.margin = feature_margins(s, z.model, d, k);
+    z.visit = visiting_order(s, &z);
     memset(out.at, 0, (size_t)(out.n * k) * sizeof(double));
     for (int64_t t = 0; t < sweeps; t++) {
         sweep(&z, t < m->burn_in ? 0 : 1 / (double)m->samples, out);

@@ -61,7 +61,7 @@ static void online_kernel_fit(scope *s, scope *keep, const problem *p, const voi
     bool finish = false;
 
     *m = online_kernel_new(s, keep, scope_rng(s, "online-kernel"), o->features, MOST_LINEAR,
-                           o->forget, p->classes, p->width);
+                           o->forget, p->classes, t->x);
     const kernel_scratch work = kernel_scratch_new(s, m, p->classes, true);
     for (int64_t i = 0; i < t->n && !finish; i++) {
         online_kernel_learn(m, &work, row_at(t->x, order[i]), t->y.cls[order[i]]);
