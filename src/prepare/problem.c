@@ -279,7 +279,8 @@ static int by_column(const void *a, const void *b)
 }
 
 /* key += hashes of the ranks that the cells of each row have in their columns: values as they are may have any unit. */
-static void add_ranks(scope *s, const ferry_matrix *m, layout rows, uint64_t *key)
+static void add_ranks(scope *s, const ferry_matrix *m, layout rows, const double *weight,
+                      uint64_t *key)
 {
     const int64_t mark = scope_mark(s);
     const double *v = row_values(m);
@@ -288,7 +289,7 @@ static void add_ranks(scope *s, const ferry_matrix *m, layout rows, uint64_t *ke
 
     for (int64_t i = 0; i < m->rows; i++)
         for (int64_t e = row_begin(m, i); e < row_end(m, i); e++)
-            if (!isnan(v[e]))
+            if (!isnan(v[e]) && (!weight || weight[i] > 0))
                 mine[n++] = (ranked){v[e], (int32_t)row_column(m, i, e),
                                      rows.number ? rows.number[i] : rows.first + i};
     const layout cells = {.n = (int64_t)sum(s, rows, (double)n), .spread = rows.spread};
@@ -310,6 +311,46 @@ static void add_ranks(scope *s, const ferry_matrix *m, layout rows, uint64_t *ke
     scope_release(s, mark);
 }
 
+typedef struct weighted {
+    double v, w; /* what a row holds; its weight, then that of all before it */
+} weighted;
+
+static int by_content(const void *a, const void *b)
+{
+    return by_number(&((const weighted *)a)->v, &((const weighted *)b)->v);
+}
+
+/* The rank of a row that is there so many times as its weight says: the same as if it were. */
+static void key_by_weight(scope *s, layout rows, const ferry_rows *r, const double *content,
+                          uint64_t *key)
+{
+    weighted *mine = NEW(s, weighted, r->n);
+
+    for (int64_t i = 0; i < r->n; i++)
+        mine[i] = (weighted){content[i], r->weight[i]};
+    weighted *all = replicate_items(s, rows, r->n, sizeof *mine, mine);
+    if (rows.n > 0) qsort(all, (size_t)rows.n, sizeof *all, by_content);
+    double before = 0;
+    for (int64_t i = 0; i < rows.n; i++) {
+        before += all[i].w;
+        all[i].w = before - all[i].w;
+    }
+    for (int64_t i = 0; i < r->n; i++) {
+        int64_t lo = 0, hi = rows.n;
+        while (lo < hi) {
+            const int64_t mid = lo + (hi - lo) / 2;
+            if (all[mid].v < content[i])
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        const double at = all[lo].w;
+        const int64_t rank = (int64_t)at;
+        key[i] = at == (double)rank ? XXH3_64bits(&rank, sizeof rank)
+                                    : XXH3_64bits(&at, sizeof at);
+    }
+}
+
 /* Ids, or where rows have none their ranks by what they hold: no order of rows or columns decides, nor a unit. */
 static const uint64_t *row_keys(scope *s, const ferry_domain *d, const ferry_rows *r,
                                 bool unscaled)
@@ -328,8 +369,10 @@ static const uint64_t *row_keys(scope *s, const ferry_domain *d, const ferry_row
             content[i] += r->factor ? content_scaled(r, zero, i) : content_of(r->x[v], i);
     }
     for (int64_t v = 0; d->numbered && unscaled && v < r->n_x; v++)
-        add_ranks(s, r->x[v], matrix_borrow(s, r->x[v]).rows, key);
-    if (d->numbered && !unscaled && r->n_x > 0) {
+        add_ranks(s, r->x[v], matrix_borrow(s, r->x[v]).rows, r->weight, key);
+    if (d->numbered && !unscaled && r->n_x > 0 && r->weight) {
+        key_by_weight(s, matrix_borrow(s, r->x[0]).rows, r, content, key);
+    } else if (d->numbered && !unscaled && r->n_x > 0) {
         const layout rows = matrix_borrow(s, r->x[0]).rows;
         double *all =
             replicate_items(s, rows, r->n, sizeof *content, COPY(s, content, r->n));
@@ -402,6 +445,7 @@ static domain domain_of(scope *s, const ferry_prepared *p, const ferry_rows *r)
         .y = {.goal = p->goal, .k = p->k, .cls = r->cls, .num = r->num, .on = r->on},
         .known = r->cls,
         .labelled = r->labelled,
+        .weight = r->weight,
         .words = true};
 
     put_features(s, p, r, r->domain, &d);
@@ -915,7 +959,7 @@ static problem *make_featureless(scope *s, const ferry_task *task, const method 
 matrix scaled_values(scope *s, const problem *p, matrix x)
 {
     const ferry_prepared *from = p->prepared;
-    const ferry_scale_part part = {x.m, NULL};
+    const ferry_scale_part part = {.x = x.m};
 
     return matrix_borrow(
         s, scaler_apply(s, from->frame[0].scale, &part, (ferry_scale_how){0}));
