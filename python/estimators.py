@@ -20,6 +20,7 @@ OF_STREAMS = "mpa"
 PROBABILITIES = {"cca", "coot", "extra-trees", "fgw", "gbc", "gbc-paper", "gbdt", "gbdt-average", "gibbs", "hemap", "hemap-paper", "hop", "htlic", "ica",
                  "kcca", "kernel-bridge", "knn", "label-propagation", "latentmap", "logreg", "majority", "place", "semi-gbdt", "sgc",
                  "triplex", "ttl", "ttl-paper"}
+WEIGHTED = {"chains", "extra-trees", "gbdt", "knn", "logreg", "ridge", "svm"}  # rows may have weights (likewise)
 CONSTANT = {"majority", "label-prior", "mean", "kmeans-hop"}  # do not look at the features, or at no label: poor scores
 BITS = {"classify": _abi.FERRY_CLASSIFY, "regress": _abi.FERRY_REGRESS, "multilabel": _abi.FERRY_MULTILABEL,
         "rate": _abi.FERRY_RATE, "embed": _abi.FERRY_EMBED, "stream": _abi.FERRY_STREAM}
@@ -197,6 +198,8 @@ def write_class(method, name, suffix, base, goals):
         bases.insert(0, "_Proba")
     if base == "FerryClassifier" and "stream" in has:
         bases.insert(0, "_Stream")
+    if text(method.name) in WEIGHTED:
+        bases.insert(0, "_Weighted")
     out = [f"class {name}{suffix}({', '.join(bases)}):"]
     lines = docs(method, options, name + suffix, base)
     out += ['    """' + lines[0]] + [("    " + line).rstrip() for line in lines[1:]] + ['    """', ""]
@@ -231,7 +234,7 @@ def source():
     head = '"""The methods as estimators. Written by generate.py from the library\'s method table: do not edit."""\n'
     head += "from __future__ import annotations\n\n"
     head += "from typing import Literal\n\n"
-    head += "from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream\n"
+    head += "from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream, _Weighted\n"
     head += "from ._types import Seed, Sources\n\n"
     head += "__all__ = [\n" + "\n".join(packed([f'"{n}"' for n in names], 4)) + "\n]\n"
     return head + "\n\n" + "\n\n".join(classes)

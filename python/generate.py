@@ -4,7 +4,8 @@
 usage: generate.py abi > ferryml/_abi.py            structs, constants and signatures, from include/ferry/*.h
        generate.py sizes                            a C program that prints how the compiler lays the structs out
        generate.py estimators > ferryml/_methods.py one class a method, from the library's own method table
-       generate.py update                           write both files
+       generate.py schema > ../docs/task.schema.json the JSON Schema of task files, from the library's tables
+       generate.py update                           write these files
 
 tests/test_abi.py fails when a committed file is not what this makes.
 """
@@ -151,7 +152,7 @@ def main():
         write_abi(sys.stdout)
     elif what == "sizes":
         write_sizes(sys.stdout)
-    elif what in ("estimators", "update"):
+    elif what in ("estimators", "schema", "update"):
         if what == "update":
             with open(os.path.join(HERE, "ferryml", "_abi.py"), "w", encoding="utf-8") as f:
                 write_abi(f)
@@ -159,12 +160,15 @@ def main():
         package.__path__ = [os.path.join(HERE, "ferryml")]
         sys.modules["ferryml"] = package
         import estimators
-        text = estimators.source()
-        if what == "estimators":
-            sys.stdout.write(text)
-        else:
-            with open(os.path.join(HERE, "ferryml", "_methods.py"), "w", encoding="utf-8") as f:
-                f.write(text)
+        import schema
+        made = {"estimators": (estimators.source, os.path.join(HERE, "ferryml", "_methods.py")),
+                "schema": (schema.source, os.path.join(HERE, "..", "docs", "task.schema.json"))}
+        for part, (source, path) in made.items():
+            if what == part:
+                sys.stdout.write(source())
+            elif what == "update":
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(source())
     else:
         sys.exit(__doc__)
 

@@ -93,6 +93,14 @@ FERRY_API ferry_status ferry_domain_set_labelsets(ferry_ctx *ctx, ferry_domain *
                                                   int64_t n, const char *const *ids,
                                                   int64_t m, const char *const *names,
                                                   const uint8_t *on);
+/** How much instances count in a fit: weight 2 is the instance twice, 0 is none; others count 1. It replaces
+ * earlier weights. ids NULL: the rows of the domain's only view in order, n of them. What learners alone do
+ * (`svm`, `logreg`, `ridge`, `knn`, `gbdt`, ...) takes them; other methods refuse a task with weights
+ * (FERRY_ENEEDS). An evaluation's scores count every instance once.
+ * @return FERRY_EDATA where a weight is below 0 or not finite, all are 0, or an id is no instance */
+FERRY_API ferry_status ferry_domain_set_weights(ferry_ctx *ctx, ferry_domain *domain,
+                                                int64_t n, const char *const *ids,
+                                                const double *weights);
 /** Observed ratings of users for items; a NaN value is a pair to be predicted. */
 FERRY_API ferry_status ferry_domain_set_ratings(ferry_ctx *ctx, ferry_domain *domain,
                                                 int64_t n, const char *const *users,

@@ -20,12 +20,13 @@ from ._lib import (FerryCancelled, FerryError, FerryFileNotFoundError, FerryIOEr
 from ._methods import *  # noqa: F401,F403
 from ._links import Link
 from ._model import Model
+from ._onnx import to_onnx
 from ._pipeline import Step, TransferPipeline, make_transfer_pipeline, per_domain, shared, target_only
 from ._split import HiddenLabelSplit
 
 __all__ = [
     "AutoTransfer", "Ferry", "FerryNumbers", "Advice", "Comparison", "Task", "advise", "answer",
-    "compare", "load_results", "select", "datasets", "doctor", "fetch", "load", "read", "Bridge",
+    "compare", "load_results", "select", "datasets", "doctor", "fetch", "load", "read", "to_onnx", "Bridge",
     "Domain", "Source", "Link", "Model", "Step", "TransferPipeline", "make_transfer_pipeline",
     "per_domain", "shared", "target_only", "HiddenLabelSplit", "FerryCancelled", "FerryError",
     "FerryFileNotFoundError", "FerryIOError", "FerryMemoryError", "FerryNeedsError",

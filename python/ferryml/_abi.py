@@ -709,6 +709,7 @@ FUNCTIONS = {
     "ferry_domain_set_classes": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_char_p), POINTER(c_char_p)]),
     "ferry_domain_set_numbers": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_char_p), c_void_p]),
     "ferry_domain_set_labelsets": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_char_p), c_int64, POINTER(c_char_p), c_void_p]),
+    "ferry_domain_set_weights": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_char_p), c_void_p]),
     "ferry_domain_set_ratings": (c_int, [c_void_p, c_void_p, c_int64, POINTER(c_char_p), POINTER(c_char_p), c_void_p]),
     "ferry_domain_set_labelled": (c_int, [c_void_p, c_void_p, c_char_p]),
     "ferry_evaluate": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),

@@ -32,7 +32,7 @@ except ImportError:
     _validate_data = None
 
 
-def new_task(ctx, goal, target, y, domains, unlabelled, classes, labelled=None, doubtful=True):
+def new_task(ctx, goal, target, y, domains, unlabelled, classes, labelled=None, doubtful=True, weight=None):
     """A task of the library, the sources in their order, then the target; and which columns are the same in it."""
     pointer = c_void_p()
     ctx.call(lib.ferry_task_new, b"python", GOALS[goal], byref(pointer))
@@ -41,12 +41,14 @@ def new_task(ctx, goal, target, y, domains, unlabelled, classes, labelled=None, 
         ys = None if d.y is None else _labels(d.y, goal, name)
         ctx.call(lib.ferry_task_add_domain, pointer, new_domain(ctx, d, d.role, name, goal, ys, unlabelled, classes))
     domain = new_domain(ctx, target, "target", target.name or "target", goal, y, unlabelled, classes)
-    if labelled is not None:
-        try:
+    try:
+        if labelled is not None:
             ctx.call(lib.ferry_domain_set_labelled, domain, labelled.encode())
-        except BaseException:
-            lib.ferry_domain_free(domain)
-            raise
+        if weight is not None:
+            ctx.call(lib.ferry_domain_set_weights, domain, len(weight), None, weight.ctypes.data)
+    except BaseException:
+        lib.ferry_domain_free(domain)
+        raise
     ctx.call(lib.ferry_task_add_domain, pointer, domain)
     if not domains or goal == "rate":
         return task, []
@@ -75,6 +77,20 @@ def _shown(y, weight, unlabelled):
     if not known.any():
         raise ValueError("score: none of the labels in y is known")
     return plain(y[known]), None if weight is None else np.asarray(weight)[known], known
+
+
+def _weights(weight, target):
+    """Weights of rows as the library takes them; None: none are given."""
+    if weight is None:
+        return None
+    weight = np.array(weight, dtype=np.float64, order="C")
+    if weight.ndim == 0 and target.n is not None:
+        weight = np.full(target.n, float(weight))
+    if weight.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if target.n is not None and len(weight) != target.n:
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(target.n,)}!")
+    return weight
 
 
 class FerryEstimator(BaseEstimator):
@@ -182,7 +198,7 @@ class FerryEstimator(BaseEstimator):
         """Pairs of name and domain: what fit() was given as sources, else the parameter."""
         return as_domains(self.sources if sources is None else sources)
 
-    def _learn(self, goal, target, y, domains, classes):
+    def _learn(self, goal, target, y, domains, classes, weight=None):
         """The fit itself."""
         method, options = self._method, self._settings()
         if self._fallback and not any(d.role == "source" for _, d in domains):
@@ -190,7 +206,7 @@ class FerryEstimator(BaseEstimator):
             method, domains = self._fallback[goal], []
             options = {"d": max(1, min(10, self.n_features_in_, target.n - 1))} if method == "pca-joined" else {}
         ctx = context(self._seed(), self._threads())
-        task, self.links_ = new_task(ctx, goal, target, y, domains, self.unlabelled, classes)
+        task, self.links_ = new_task(ctx, goal, target, y, domains, self.unlabelled, classes, weight=_weights(weight, target))
         self.model_, info = Model.fit(ctx, task, method, options, self.verbose)
         risk = self.model_.diagnostics.get("risk")
         if risk:
@@ -289,8 +305,8 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
         """
         return self._fit(X, y, sources)
 
-    def _fit(self, X, y, sources, announced=None):
-        """fit(), and that there are further classes."""
+    def _fit(self, X, y, sources, announced=None, weight=None):
+        """fit(), and that there are further classes, or weights of rows."""
         domains = self._domains(sources)
         if y is None and not domains:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -315,7 +331,7 @@ class FerryClassifier(ClassifierMixin, FerryEstimator):
             if "classify" not in self._goals:  # one of several labels is a set of one label
                 self._single, goal = True, "multilabel"
                 y, domains = self._as_sets(y, domains, classes)
-        self._learn(goal, target, y, domains, classes)
+        self._learn(goal, target, y, domains, classes, weight)
         self.classes_, self._kept = classes.values, classes
         self.multilabel_ = goal == "multilabel" and not self._single
         return self
@@ -421,6 +437,33 @@ class _Proba:
             raise ValueError(f"{type(self).__name__}: with these settings its scores are no probabilities; "
                              "decision_function() has them")
         return score
+
+
+class _Weighted:
+    """Methods that take weights of rows."""
+
+    _fit: Any
+
+    def fit(self, X: Target, y: Labels | None = None, sample_weight: Labels | None = None, *, sources: Sources | None = None) -> Self:
+        """Learn from the target and its sources.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Domain
+            The target. NaN is a missing cell.
+        y : array-like
+            Its classes or numbers, or a 0/1 matrix of label sets; NaN or None (or the value of the parameter `unlabelled`)
+            where hidden. None: all are.
+        sample_weight : array-like, optional
+            How much each row of the target counts, 0 or more: 2 is the row twice, 0 no row.
+        sources : list of Source and Bridge, optional
+            What else to learn from; default: the parameter `sources`.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sources, weight=sample_weight)
 
 
 class _Stream:
@@ -624,6 +667,9 @@ class FerryRegressor(RegressorMixin, FerryEstimator):
         -------
         self
         """
+        return self._fit(X, y, sources)
+
+    def _fit(self, X, y, sources, weight=None):
         domains = self._domains(sources)
         if y is None and not domains:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -632,7 +678,7 @@ class FerryRegressor(RegressorMixin, FerryEstimator):
             values = _real(column_or_1d(labels_of(y), warn=True))
             if target.n is not None and len(values) != target.n:
                 raise ValueError(f"Found input variables with inconsistent numbers of samples: [{target.n}, {len(values)}]")
-        return self._learn("regress", target, values, domains, None)
+        return self._learn("regress", target, values, domains, None, weight)
 
     def predict(self, X: Target) -> Reals:
         """Numbers for rows."""

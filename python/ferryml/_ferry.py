@@ -30,7 +30,7 @@ class _Choice:
     random_state: Any
     n_jobs: Any
 
-    def _learn(self, goal, target, y, domains, classes):
+    def _learn(self, goal, target, y, domains, classes, weight=None):
         ctx = context(self._seed(), self._threads())
         task, self.links_ = new_task(ctx, goal, target, y, domains, self.unlabelled, classes, labelled="1.0")
         _add_methods(ctx, task, _own(self.methods))

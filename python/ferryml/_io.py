@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 import re
@@ -26,7 +27,8 @@ def read(path: Path, **options: Setting) -> Any:
     Parameters
     ----------
     path : str or path
-        A file, or a folder of texts; "file#name" picks a variable or member.
+        A file, or a folder of texts; "file#name" picks a variable or member, "shop.db#SELECT ..." what SQLite gives.
+        Parquet (``.parquet``, ``.pq``) is read as the CSV file that polars, pyarrow or duckdb makes of it.
     **options
         Of the reader: format, header, id, label and so on.
 
@@ -49,6 +51,11 @@ def read(path: Path, **options: Setting) -> Any:
     """
     ctx, out = context(), c_void_p()
     there(path)
+    if os.fsdecode(path).lower().endswith((".parquet", ".pq")):
+        with tempfile.TemporaryDirectory(prefix="ferryml-") as folder:
+            as_csv = os.path.join(folder, "x.csv")
+            _write_parquet(os.fsdecode(path), as_csv)
+            return read(as_csv, **options)
     with ctx.options(options) as opts:
         ctx.long(lib.ferry_read, os.fsencode(path), opts, byref(out))
     data = Handle(out, lib.ferry_data_free)
@@ -72,6 +79,21 @@ def read(path: Path, **options: Setting) -> Any:
                 if key in z:
                     found[name] = z[key]
     return found
+
+
+def _write_parquet(path, to):
+    """A Parquet file as CSV, by whoever is there: numbers keep all their digits."""
+    for name in ("polars", "pyarrow", "duckdb"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        if name == "pyarrow":
+            importlib.import_module("pyarrow.csv").write_csv(importlib.import_module("pyarrow.parquet").read_table(path), to)
+        else:  # polars and duckdb call it the same
+            module.read_parquet(path).write_csv(to)
+        return
+    raise ImportError(f"{path}: reading Parquet needs polars, pyarrow or duckdb (pip install polars)")
 
 
 def _kind(ctx, data):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream
+from ._base import FerryClassifier, FerryRater, FerryRegressor, FerryTransformer, _Proba, _Stream, _Weighted
 from ._types import Seed, Sources
 
 __all__ = [
@@ -660,7 +660,7 @@ class CDSPPTransformer(FerryTransformer):
         self.verbose = verbose
 
 
-class Chains(FerryClassifier):
+class Chains(_Weighted, FerryClassifier):
     """Logistic regressions, each of which sees the labels before it in a chain.
 
     Needs a view of the target.
@@ -1256,7 +1256,7 @@ class CoTransfer(FerryClassifier):
         self.verbose = verbose
 
 
-class ExtraTrees(_Proba, FerryClassifier):
+class ExtraTrees(_Weighted, _Proba, FerryClassifier):
     """Extremely randomised trees for all labels at once.
 
     Needs a view of the target.
@@ -1809,7 +1809,7 @@ class GBCPaperRegressor(FerryRegressor):
         self.verbose = verbose
 
 
-class GBDT(_Proba, FerryClassifier):
+class GBDT(_Weighted, _Proba, FerryClassifier):
     """Gradient boosted decision trees on all features side by side.
 
     Needs a view of the target.
@@ -1888,7 +1888,7 @@ class GBDT(_Proba, FerryClassifier):
         self.verbose = verbose
 
 
-class GBDTRegressor(FerryRegressor):
+class GBDTRegressor(_Weighted, FerryRegressor):
     """Gradient boosted decision trees on all features side by side.
 
     Needs a view of the target.
@@ -3716,7 +3716,7 @@ class KMeansHop(FerryClassifier):
         self.verbose = verbose
 
 
-class KNN(_Proba, FerryClassifier):
+class KNN(_Weighted, _Proba, FerryClassifier):
     """The k nearest labelled instances vote.
 
     Needs a view of the target.
@@ -3791,7 +3791,7 @@ class KNN(_Proba, FerryClassifier):
         self.verbose = verbose
 
 
-class KNNRegressor(FerryRegressor):
+class KNNRegressor(_Weighted, FerryRegressor):
     """The k nearest labelled instances vote.
 
     Needs a view of the target.
@@ -4213,7 +4213,7 @@ class LIFT(FerryClassifier):
         self.verbose = verbose
 
 
-class LogReg(_Proba, FerryClassifier):
+class LogReg(_Weighted, _Proba, FerryClassifier):
     """Logistic regression, one against the rest.
 
     Needs a view of the target.
@@ -5727,7 +5727,7 @@ class ResidualRegressor(FerryRegressor):
         self.verbose = verbose
 
 
-class Ridge(FerryClassifier):
+class Ridge(_Weighted, FerryClassifier):
     """Ridge regression; classes and labels by 0/1 targets.
 
     Needs a view of the target.
@@ -5792,7 +5792,7 @@ class Ridge(FerryClassifier):
         self.verbose = verbose
 
 
-class RidgeRegressor(FerryRegressor):
+class RidgeRegressor(_Weighted, FerryRegressor):
     """Ridge regression; classes and labels by 0/1 targets.
 
     Needs a view of the target.
@@ -6411,7 +6411,7 @@ class Stack(FerryRater):
         self.verbose = verbose
 
 
-class SVM(FerryClassifier):
+class SVM(_Weighted, FerryClassifier):
     """Linear support vector machine, one against the rest; regression by SVR.
 
     Needs a view of the target.
@@ -6489,7 +6489,7 @@ class SVM(FerryClassifier):
         self.verbose = verbose
 
 
-class SVMRegressor(FerryRegressor):
+class SVMRegressor(_Weighted, FerryRegressor):
     """Linear support vector machine, one against the rest; regression by SVR.
 
     Needs a view of the target.

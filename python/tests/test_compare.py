@@ -1,12 +1,17 @@
 """compare, advise, select, read: the same numbers as the command has, and any estimator beside them."""
 import csv
+import importlib.util
 import json
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 import warnings
 from unittest import mock
@@ -407,6 +412,56 @@ class Files(unittest.TestCase):
             self.assertEqual(list(got.ratings[2]), [4, 2.5])
             with self.assertRaisesRegex(FileNotFoundError, "x.nosuch"):
                 ferryml.read(os.path.join(folder, "x.nosuch"))
+
+    def test_sqlite(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.db")
+            db = sqlite3.connect(path)
+            db.execute("CREATE TABLE t (id TEXT, a REAL, b REAL, class TEXT)")
+            db.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [("u", 1 / 3, 2, "yes"), ("v", 3, None, "no")])
+            db.commit()
+            db.close()
+            got = ferryml.read(path + "#t", label="class", id="id")
+            np.testing.assert_array_equal(got.X, [[1 / 3, 2], [3, np.nan]])
+            self.assertEqual((list(got.ids), list(got.y), list(got.feature_names)), (["u", "v"], ["yes", "no"], ["a", "b"]))
+            self.assertEqual(ferryml.read(path + "#SELECT a FROM t WHERE a > 1").X.tolist(), [[3]])
+            with self.assertRaisesRegex(ValueError, "no such table"):
+                ferryml.read(path + "#u")
+
+    def test_parquet(self):
+        """Read as the CSV file that one of three packages makes of it; without any, a sentence."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.parquet")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("id,a,class\nu,0.1,yes\nv,,no\n")  # what the packages below make of it is itself
+
+            class Frame:
+                def write_csv(self, to):
+                    shutil.copy(path, to)
+
+            def there(only):
+                table = types.SimpleNamespace(read_parquet=lambda p: Frame(), read_table=lambda p: Frame(), write_csv=lambda frame, to: frame.write_csv(to))
+                got = {name: table if name.partition(".")[0] == only else None for name in ("polars", "pyarrow", "pyarrow.csv", "pyarrow.parquet", "duckdb")}
+                return mock.patch.dict(sys.modules, got)  # None: it cannot be imported
+
+            for only in ("polars", "pyarrow", "duckdb"):
+                with there(only):
+                    got = ferryml.read(path, label="class", id="id")
+                    np.testing.assert_array_equal(got.X, [[0.1], [np.nan]])
+                    self.assertEqual((list(got.ids), list(got.y)), (["u", "v"], ["yes", "no"]))
+            with there(None), self.assertRaisesRegex(ImportError, "reading Parquet needs polars, pyarrow or duckdb"):
+                ferryml.read(path)
+
+    @unittest.skipUnless(importlib.util.find_spec("polars"), "no polars")
+    def test_parquet_of_polars(self):
+        import polars
+        x = np.random.default_rng(0).normal(size=(50, 3))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.parquet")
+            polars.DataFrame({"id": [f"r{i}" for i in range(50)], "a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "class": ["u", "v"] * 25}).write_parquet(path)
+            got = ferryml.read(path, label="class", id="id")
+            np.testing.assert_array_equal(got.X, x)
+            self.assertEqual((list(got.y), list(got.ids)[49], list(got.feature_names)), (["u", "v"] * 25, "r49", ["a", "b", "c"]))
 
     def test_catalog(self):
         names = ferryml.datasets()

@@ -1,5 +1,6 @@
 """Estimators as users of scikit-learn use them: with sources, in pipelines and searches, saved, on all kinds of input."""
 import copy
+import inspect
 import io
 import os
 import pickle
@@ -596,9 +597,79 @@ print(model.predict(x[:5])[0])
             self.assertGreater(even[y == 1].mean(), plain[y == 1].mean() + 0.2, kind)
             self.assertLess(abs(even[y == 1].mean() - (1 - even[y == 0]).mean()), 0.15, kind)
 
-    def test_weights_are_refused(self):
+
+
+class Weights(unittest.TestCase):
+    WEIGHTED = [name for name in ferryml._estimators if "sample_weight" in inspect.signature(getattr(ferryml, name).fit).parameters]
+
+    @staticmethod
+    def worlds():
+        """(name, X) as the scaling rule takes them apart; and y as classes, sets and numbers."""
+        rng = np.random.default_rng(3)
+        y = np.arange(90) % 3
+        x = rng.normal(size=(90, 6)) + y[:, None] * rng.normal(size=6)
+        words = np.where(rng.random((90, 40)) < 0.08, 1.0 + rng.poisson(1, (90, 40)), 0) + np.eye(40)[y]
+        parts = rng.poisson(3, (90, 30)) * (rng.random((90, 30)) < 0.7) + 3.0 * np.eye(30)[7 * y]
+        return [("table", x), ("words", sp.csr_matrix(words)), ("parts", parts), ("far", x + [1e5, 0, 0, 0, 0, 0]),
+                ("missing", np.where(rng.random(x.shape) < 0.1, np.nan, x))], y, np.eye(3)[y], x @ rng.normal(size=6)
+
+    def test_weight_is_repetition(self):
+        """Weight 2 is the row twice, 0 no row, 1 nothing new, to 1e-8; on data of every scale, with chosen settings."""
+        worlds, classes, sets, numbers = self.worlds()
+        weight = np.random.default_rng(4).integers(0, 4, 90)
+        again = np.repeat(np.arange(90), weight)
+        self.assertGreaterEqual(len(self.WEIGHTED), 11)
+        for name in self.WEIGHTED:
+            kind = getattr(ferryml, name)
+            goals = [numbers] if name.endswith("Regressor") else ([classes] if "classify" in kind._goals else []) + [sets] * kind._multilabel
+            for world, x in worlds:
+                for y in goals:
+                    model = kind()
+                    ask = model.predict if y is numbers else model.decision_function
+                    heavy = (model.fit(x, y, weight), ask(x))[1]
+                    twice = (model.fit(x[again], y[again]), ask(x))[1]
+                    np.testing.assert_allclose(heavy, twice, atol=1e-8, rtol=1e-8, err_msg=f"{name}, {world}")
+                    ones, plain = ((model.fit(x, y, w), ask(x))[1] for w in (np.ones(90), None))
+                    np.testing.assert_array_equal(ones, plain, f"{name}, {world}")
+
+    def test_parts_of_rows(self):
+        """All weights times a number is another penalty, the same ratios; a heavy class is chosen more often; ids and several views."""
+        y = (np.arange(200) % 8 == 0).astype(int)
+        x = np.random.default_rng(5).normal(size=(200, 3)) + y[:, None]
+        plain = ferryml.LogReg().fit(x, y).predict(x).mean()
+        heavy = ferryml.LogReg().fit(x, y, np.where(y == 1, 6.5, 0.75)).predict(x).mean()
+        self.assertGreater(heavy, plain + 0.1)
+        views = Domain(views={"a": x[:, :2], "b": x[:, 2:]})
+        with self.assertRaisesRegex(ValueError, "200 weights without ids need one view"):
+            ferryml.LogReg().fit(views, y, np.ones(200))
+        by_id = Domain(x, ids=[f"r{i}" for i in range(200)])
+        weight = np.where(y == 1, 6.5, 0.75)
+        np.testing.assert_allclose(ferryml.LogReg().fit(by_id, y, weight).decision_function(by_id),
+                                   ferryml.LogReg().fit(x, y, weight).decision_function(x), rtol=1e-8)
+
+    def test_hidden_labels(self):
+        """A row of weight 0 has no label; beside hidden labels weights go with their rows."""
+        y = few(YT, 40)
+        weight = np.ones(len(YT))
+        weight[::3] = 0
+        a = ferryml.LogReg().fit(XT[weight > 0], y[weight > 0]).decision_function(XT)
+        np.testing.assert_allclose(ferryml.LogReg().fit(XT, y, weight).decision_function(XT), a, atol=1e-10)
+
+    def test_refused(self):
+        for wrong, sentence in ((np.full(len(YT), -1.0), "weight 1 is -1"), (np.full(len(YT), np.nan), "weight 1 is nan"),
+                                (np.zeros(len(YT)), "all weights are 0"), (np.ones(3), "sample_weight.shape"), (np.ones((len(YT), 2)), "1D")):
+            with self.assertRaisesRegex(ValueError, sentence):
+                ferryml.SVM().fit(XT, YT, wrong)
         with self.assertRaises(TypeError):
-            ferryml.SVM().fit(XT, YT, sample_weight=np.ones(len(YT)))
+            ferryml.CDSPP().fit(XT, YT, sample_weight=np.ones(len(YT)))
+
+    def test_others_that_weigh(self):
+        """AdaBoost and bagging of scikit-learn give their weights on."""
+        from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+        self.assertGreater(BaggingClassifier(ferryml.LogReg(), n_estimators=3, random_state=0).fit(XT, YT).score(XT, YT), 0.7)
+        pipe = make_pipeline(StandardScaler(), ferryml.Ridge()).fit(XT, YT, ridge__sample_weight=np.ones(len(YT)))
+        self.assertGreater(pipe.score(XT, YT), 0.7)
+        self.assertGreater(AdaBoostClassifier(ferryml.LogReg(), n_estimators=3, random_state=0).fit(XT, YT).score(XT, YT), 0.7)
 
 
 class Streams(unittest.TestCase):

@@ -168,8 +168,10 @@ struct ferry_domain {
     int64_t n_views;
     ferry_graph **graphs;
     int64_t n_graphs;
-    ferry_labels *labels;   /* over ids, or NULL */
-    bool labels_of_views;   /* they came with views, so another view's may add to them */
+    ferry_labels *labels; /* over ids, or NULL */
+    bool labels_of_views; /* they came with views, so another view's may add to them */
+    double *weight;       /* of the first n_weights instances, others 1; or NULL: all 1 */
+    int64_t n_weights;
     ferry_ratings *ratings; /* or NULL */
     ferry_pairs *pairs;     /* or NULL */
     bool numbered; /* a view came without ids: instances are called by its row numbers */
@@ -206,6 +208,11 @@ ferry_status ferry_i_domain_with_pairs(ferry_ctx *ctx, const ferry_domain *d,
 int64_t ferry_i_domain_id_count(const ferry_domain *d); /* instances */
 const char *ferry_i_domain_id_at(const ferry_domain *d, int64_t i);
 uint64_t ferry_i_domain_hash(const ferry_domain *d);
+/* How much an instance counts. */
+static inline double ferry_i_weight_of(const ferry_domain *d, int64_t instance)
+{
+    return instance < d->n_weights ? d->weight[instance] : 1;
+}
 /* Likewise of the labels alone; 0 when there are none. */
 uint64_t ferry_i_domain_labels_hash(const ferry_domain *d);
 const ferry_view *ferry_i_domain_view(const ferry_domain *d,

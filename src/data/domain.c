@@ -78,6 +78,7 @@ void ferry_domain_free(ferry_domain *d)
     ferry_domain *base = d->base;
     /* a part is d's own if there is no base or the base has another one */
     if (!base || d->labels != base->labels) ferry_i_labels_free(d->labels);
+    if (!base) ferry_i_free(d->weight);
     if (!base || d->ratings != base->ratings) ferry_i_ratings_free(d->ratings);
     if (base && d->views != base->views) free_views(d->n_views, d->views);
     if (base && d->graphs != base->graphs) free_graphs(d->n_graphs, d->graphs);
@@ -116,6 +117,8 @@ static ferry_status borrow(ferry_ctx *ctx, const ferry_domain *d, ferry_domain *
     b->graphs = d->graphs;
     b->n_graphs = d->n_graphs;
     b->labels = d->labels;
+    b->weight = d->weight;
+    b->n_weights = d->n_weights;
     b->ratings = d->ratings;
     b->pairs = d->pairs;
     b->numbered = d->numbered;

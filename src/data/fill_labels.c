@@ -198,6 +198,56 @@ done:
     return st;
 }
 
+/* ---- weights ---- */
+
+/* Where weight i belongs; FERRY_EDATA where nothing is there. */
+static ferry_status weighed(ferry_ctx *ctx, const ferry_domain *d, const ferry_ids *set,
+                            int64_t i, int64_t *at)
+{
+    *at = set ? ferry_i_ids_find(d->ids, ferry_i_ids_at(set, i)) : d->views[0]->instance[i];
+    if (*at >= 0) return FERRY_OK;
+    return ferry_i_fail(ctx, FERRY_EDATA,
+                        "domain '%s': a weight for '%s', which is no instance", d->name,
+                        ferry_i_ids_at(set, i));
+}
+
+ferry_status ferry_domain_set_weights(ferry_ctx *ctx, ferry_domain *d, int64_t n,
+                                      const char *const *ids, const double *weights)
+{
+    FERRY_ARGS(ctx, d, n == 0 ? "" : (const void *)weights);
+
+    ferry_status st = FERRY_OK;
+    ferry_ids *set = NULL;
+    double *weight = NULL, all = 0;
+    const int64_t size = ferry_i_domain_id_count(d);
+
+    FERRY_TRY(ferry_i_domain_changeable(ctx, d));
+    FERRY_TRY(label_ids(ctx, d, n, ids, weights, &set));
+    FERRY_NEED(ctx, ids || (d->n_views == 1 && d->views[0]->x->rows == n), FERRY_EDATA,
+               "domain '%s': %lld weights without ids need one view with as many rows",
+               d->name, (long long)n);
+    FERRY_NEW(ctx, weight, size);
+    for (int64_t i = 0; i < size; i++)
+        weight[i] = 1;
+    for (int64_t i = 0, at = 0; i < n; i++) {
+        FERRY_NEED(ctx, isfinite(weights[i]) && weights[i] >= 0, FERRY_EDATA,
+                   "domain '%s': weight %lld is %g, expected a number of 0 or more",
+                   d->name, (long long)i + 1, weights[i]);
+        FERRY_TRY(weighed(ctx, d, set, i, &at));
+        weight[at] = weights[i];
+    }
+    for (int64_t i = 0; i < size; i++)
+        all += weight[i];
+    FERRY_NEED(ctx, all > 0, FERRY_EDATA, "domain '%s': all weights are 0", d->name);
+    ferry_i_free(d->weight);
+    d->n_weights = size;
+    FERRY_MOVE(d->weight, weight);
+done:
+    ferry_i_free(weight);
+    ferry_i_ids_free(set);
+    return st;
+}
+
 /* ---- ratings ---- */
 
 /* Ratings (stolen, also when the call fails). Of repeated pairs the last stays. NaN values stay: they are

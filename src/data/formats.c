@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "data/formats.h"
+#include "data/sqlite.h"
 
 /* One table for all formats (see ferry_read_settings). A line here is also an option of the
  * command line and of a task file. */
@@ -277,6 +278,10 @@ ferry_status ferry_i_format_of(ferry_ctx *ctx, const char *path, const ferry_inp
     if (!*out) *out = surest(path, in, kinds, false);
     /* one label a line looks like nothing in particular */
     if (!*out && kinds == 1u << FERRY_DATA_LABELS) *out = &ferry_i_format_delimited;
+    FERRY_NEED(
+        ctx, *out || !ferry_i_is_sqlite(in->data, in->size), FERRY_EDATA,
+        "%s: a SQLite database: say which rows to read, as in '%s#SELECT * FROM orders'",
+        in->path, in->path);
     const char *other = *out ? NULL : foreign(in->path);
     FERRY_NEED(ctx, !other, FERRY_EDATA,
                "%s: %s files are not read; save it as CSV (or NPZ, MAT, svmlight, ARFF)",

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "data/archive.h"
+#include "data/sqlite.h"
 
 /* how an input's bytes are held, and so how they are released */
 enum { NOTHING = 0, MAPPED = 1, HEAP = 2, SHARED = 3 };
@@ -330,8 +331,15 @@ ferry_status ferry_i_input_open(ferry_ctx *ctx, const char *path, ferry_input *i
     *in = (ferry_input){0};
     FERRY_TRY(ferry_i_split_path(ctx, path, &base, &member));
     FERRY_TRY(ferry_i_input_file(ctx, base, in));
-    if (member) {
+    if (member && ferry_i_is_sqlite(in->data, in->size)) {
+        char *rows = NULL;
+        int64_t n = 0;
+        FERRY_TRY(ferry_i_sqlite(ctx, path, base, member, &rows, &n));
+        take_heap(in, rows, n);
+    } else if (member) {
         FERRY_TRY(pick(ctx, in, member));
+    }
+    if (member) {
         FERRY_HAVE(ctx, full = ferry_i_strdup(path));
         ferry_i_free(in->path);
         in->path = full;

@@ -13,6 +13,7 @@
 #include "core/ranks.h"
 #include "data/formats.h"
 #include "data/records.h"
+#include "data/sqlite.h"
 #include "data/text.h"
 
 /* Formatted in two steps, because the caller's format may not be joined with ours. 768
@@ -144,6 +145,7 @@ typedef struct request {
     const ferry_opts *opts;     /* may be NULL; texts of s point into it */
     unsigned kinds;             /* bits of what may come out */
     const ferry_format *format; /* NULL: to be found */
+    bool rows;                  /* of a database: CSV */
     bool as_before; /* the format is that of other data, not one given for this file */
     ferry_data *d;  /* freed unless all goes well */
 } request;
@@ -211,8 +213,9 @@ static void read_file(scope *s, request *q, const char *path, const char *member
 
     scope_check(s, ferry_i_ranks_same(ctx, in->path, in->data, in->size));
     if (in->size == 0) bad_at(s, in->path, 0, "empty file");
-    if (!f || has_other_format(q, path, in))
-        scope_check(s, ferry_i_format_of(ctx, path, in, q->kinds, &f));
+    if (!f || (!q->rows && has_other_format(q, path, in)))
+        scope_check(s,
+                    ferry_i_format_of(ctx, q->rows ? "rows.csv" : path, in, q->kinds, &f));
     if (!q->format && f == &ferry_i_format_delimited &&
         !(q->kinds & 1u << FERRY_DATA_RATINGS) &&
         ferry_i_format_ratings.sniff(in->data, in->size < 65536 ? in->size : 65536) >= 90)
@@ -277,6 +280,16 @@ static void read_tree(scope *s, request *q, const char *path)
     }
 }
 
+/* What a statement gives is a CSV file: its columns have names, whatever the cells look like. */
+static void read_rows(scope *s, request *q)
+{
+    enum { YES = 1 };
+
+    q->rows = true;
+    q->s.header = YES;
+    read_file(s, q, q->path, NULL);
+}
+
 static void free_parts(void *arg)
 {
     char **part = arg;
@@ -299,6 +312,8 @@ static void read_any(scope *s, request *q)
         read_tree(s, q, base);
     else if (member && ferry_i_is_archive(base))
         read_file(s, q, q->path, NULL);
+    else if (member && ferry_i_is_sqlite_file(base))
+        read_rows(s, q);
     else
         read_file(s, q, base, member);
 }

@@ -172,7 +172,7 @@ static bool has_label(const labels *y, int64_t i)
 examples labelled_rows(scope *s, const domain *d)
 {
     int64_t *rows = NEW(s, int64_t, d->n), n = 0;
-    const examples all = {.x = d->x, .y = d->y, .key = d->key};
+    const examples all = {.x = d->x, .y = d->y, .weight = d->weight, .key = d->key};
 
     for (int64_t i = 0; i < d->n; i++)
         if (has_label(&d->y, i)) rows[n++] = i;
@@ -429,7 +429,7 @@ int32_t *labels_by_rows(scope *s, const examples *e)
 
     for (int64_t i = 0; i < e->x.n; i++)
         for (int64_t c = 0; c < k; c++)
-            at[c] += e->y.on[i * k + c] == 1 ? mark[i] : 0;
+            at[c] += e->y.on[i * k + c] == 1 ? weight_of(e, i) * mark[i] : 0;
     sums(s, e->x.rows, k, at);
     for (int64_t c = 0; c < k; c++)
         all[c] = (placed_label){at[c], (int32_t)c};

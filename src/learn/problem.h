@@ -55,6 +55,7 @@ typedef struct domain {
         y; /* of new data: all hidden, but for those that a model of graphs knows by id */
     const int32_t *known; /* y.cls */
     int64_t labelled;     /* rows with a label, of all processes */
+    const double *weight; /* of each row, 0 or more; NULL: 1 */
     const uint64_t
         *key;   /* of each row, a hash of its id: orders and folds that no file decides */
     bool named; /* it is of an id; else of its rank by what rows hold */

@@ -104,14 +104,14 @@ void scale_why(ferry_scale kind, const ferry_scale_facts *f, size_t size, char *
 static void inverse_frequencies(const learning *l, ferry_scaler *to)
 {
     for (int64_t j = 0; j < to->d; j++)
-        to->factor[j] = log((1 + (double)l->f.n) / (1 + l->col[j].filled)) + 1;
+        to->factor[j] = log((1 + l->n) / (1 + l->col[j].filled)) + 1;
 }
 
 /* Root of the mean squared length of a row, once the factors are there; filled cells are at the
  * mean and add nothing. */
 static double row_length(const learning *l, const ferry_scaler *to)
 {
-    const double n = fmax((double)l->f.n, 1);
+    const double n = fmax(l->n, 1);
     double square = 0, largest = 0, all = 0;
     bool plain = true;
 
@@ -214,6 +214,17 @@ static void set_scaler(scope *s, scope *keep, learning *l, ferry_scaler *to)
                        (long long)(j + 1));
 }
 
+/* What n rows of a part count, from the first on. */
+static double weight_of_rows(const ferry_scale_part *p, int64_t first, int64_t n)
+{
+    double all = 0;
+
+    if (!p->weight) return (double)n;
+    for (int64_t i = first; i < first + n; i++)
+        all += p->weight[i];
+    return all;
+}
+
 /* The rows that each column has. A column of the view belongs to as many rows as the parts
  * that have it; in the others it is missing as a whole and counts nowhere. */
 static void begin(scope *s, learning *l)
@@ -231,13 +242,17 @@ static void begin(scope *s, learning *l)
         int64_t here = 0;
         l->all = rows_here(s, x->rows, &here);
         l->f.n += x->rows;
+        l->weighted = l->weighted || l->part[p].weight;
+        const double all = weight_of_rows(&l->part[p], 0, x->rows),
+                     mine = weight_of_rows(&l->part[p], l->all.first, here);
+        l->n += all;
         if (x->cols > widest) widest = x->cols;
         if (x->dense && x->rows > longest) longest = x->rows;
         for (int64_t j = 0; j < x->cols; j++) {
             const int64_t at = l->part[p].map ? l->part[p].map[j] : j;
             if (at < 0) continue;
-            l->col[at].rows += (double)x->rows;
-            l->col[at].there += (double)here;
+            l->col[at].rows += all;
+            l->col[at].there += mine;
         }
     }
     l->row = NEW(s, ferry_cell, widest);

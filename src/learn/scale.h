@@ -77,6 +77,8 @@ const char *ferry_i_scale_name(ferry_scale scale);
 typedef struct ferry_scale_part {
     const ferry_matrix *x;
     const int32_t *map;
+    const double *
+        weight; /* of each row: 2 is the row twice, 0 is none; NULL: 1. Of scaler_fit() alone */
 } ferry_scale_part;
 
 /* What the rule looks at, over all parts; a column varies if its deviation is above the rounding of its values. Where a scale

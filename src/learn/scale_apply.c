@@ -256,7 +256,7 @@ ferry_row scaler_row(const ferry_scaler *s, const ferry_row *x,
                              .index = (int32_t *)(uintptr_t)x->index,
                              .value = value};
     ferry_matrix out = {.rows = 1, .cols = s->d, .dense = s->dense ? room->value : NULL};
-    const ferry_scale_part part = {&in, NULL};
+    const ferry_scale_part part = {.x = &in};
     const applying a = {
         .s = s, .part = &part, .shift = s->shift ? s->shift : s->base, .row = room->cell};
     applying sparse = a;

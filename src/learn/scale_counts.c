@@ -52,7 +52,7 @@ static void add_ones(learning *l, int64_t m, const ferry_cell *row)
 
     for (int64_t e = 0; e < m; e++)
         ones += row[e].v == 1;
-    l->ones += (double)ones;
+    l->ones += l->w * (double)ones;
 }
 
 /* ---- the small values of every column ---- */
@@ -62,7 +62,7 @@ static void add_below(learning *l, int64_t m, const ferry_cell *row)
 {
     for (int64_t e = 0; e < m; e++) {
         column *c = &l->col[row[e].j];
-        c->root += row[e].v > 0 && row[e].v <= c->middle;
+        if (row[e].v > 0 && row[e].v <= c->middle) c->root += l->w;
     }
 }
 
@@ -111,7 +111,7 @@ static double find_low(scope *s, learning *l, double *list)
         const column *c = &l->col[j];
         if (c->filled == 0) continue;
         list[m++] = low[j];
-        if (c->filled >= SCALE_OFTEN * (double)l->f.n) most = fmax(most, low[j]);
+        if (c->filled >= SCALE_OFTEN * l->n) most = fmax(most, low[j]);
     }
     qsort(list, (size_t)m, sizeof *list, ascending);
     return most > 0 ? most / scale_quantile(list, m, 0.5) : 1;

@@ -22,14 +22,17 @@ static void each_part(scope *s, learning *l, scale_row_fn fn,
         ferry_matrix own = *l->part[p].x;
         int64_t n = 0;
         const int64_t from = rows_here(s, own.rows, &n).first;
-        if (dense && own.dense && ferry_i_part_plain(&l->part[p], l->f.d)) {
+        if (dense && own.dense && !l->part[p].weight &&
+            ferry_i_part_plain(&l->part[p], l->f.d)) {
             own.rows = n;
             own.dense += from * own.cols;
             dense(l, &own, l->sum);
             continue;
         }
-        for (int64_t i = from; i < from + n; i++)
-            fn(l, ferry_i_row_cells(&l->part[p], i, l->row), l->row);
+        for (int64_t i = from; i < from + n; i++) {
+            l->w = l->part[p].weight ? l->part[p].weight[i] : 1;
+            if (l->w > 0) fn(l, ferry_i_row_cells(&l->part[p], i, l->row), l->row);
+        }
     }
 }
 
@@ -112,6 +115,7 @@ static void squares_of_all(scope *s, learning *l)
 static void add_sums(learning *l, int64_t m, const ferry_cell *row)
 {
     column *col = l->col;
+    const double w = l->w;
     bool neg = l->f.neg, frac = l->f.frac; /* locals: stores to l would be reloaded */
     double sum = 0;
     int64_t found = 0;
@@ -120,11 +124,11 @@ static void add_sums(learning *l, int64_t m, const ferry_cell *row)
         const double v = row[e].v;
         column *c = &col[row[e].j];
         if (isnan(v)) {
-            c->there--;
+            c->there -= w;
             continue;
         }
-        c->filled++;
-        c->mean += v;
+        c->filled += w;
+        c->mean += w * v;
         if (v < c->lo) c->lo = v;
         if (v > c->hi) c->hi = v;
         neg = neg || v < 0;
@@ -134,10 +138,10 @@ static void add_sums(learning *l, int64_t m, const ferry_cell *row)
     }
     l->f.neg = neg;
     l->f.frac = frac;
-    l->cells += (double)found;
-    l->cell_mean += sum;
-    l->rows += found > 0;
-    l->sum_mean += sum;
+    l->cells += w * (double)found;
+    l->cell_mean += w * sum;
+    l->rows += found > 0 ? w : 0;
+    l->sum_mean += w * sum;
 }
 
 /* Where the mean lies among the cells; without branches, which nobody could foretell. */
@@ -154,7 +158,7 @@ static void add_ranks(learning *l, int64_t m, const ferry_cell *row)
         last = under > last ? under : last;
         first = over < first ? over : first;
     }
-    l->below += (double)below;
+    l->below += l->w * (double)below;
     l->last_below = last;
     l->first_above = first;
 }
@@ -172,14 +176,14 @@ static void add_squares(learning *l, int64_t m, const ferry_cell *row)
         const double v = row[e].v;
         column *c = &col[row[e].j];
         if (isnan(v)) continue;
-        c->squares += (v - c->mean) * (v - c->mean);
+        c->squares += l->w * ((v - c->mean) * (v - c->mean));
         if (c->two) c->two = v == c->lo || v == c->hi;
         sum += v;
         found++;
     }
     if (l->f.neg || !l->rule) return; /* what follows the rule asks of amounts alone */
     const double off = (sum - l->sum_mean) * l->sum_by;
-    if (found > 0) l->sum_squares += off * off;
+    if (found > 0) l->sum_squares += l->w * (off * off);
     add_ranks(l, m, row);
 }
 
@@ -191,8 +195,8 @@ static void add_again(learning *l, int64_t m, const ferry_cell *row)
         column *c = &l->col[row[e].j];
         if (!c->careful || isnan(row[e].v)) continue;
         const double z = (row[e].v - c->mean) * c->unit;
-        c->rest += z;
-        c->again += z * z;
+        c->rest += l->w * z;
+        c->again += l->w * (z * z);
     }
 }
 
@@ -200,7 +204,7 @@ static void add_again(learning *l, int64_t m, const ferry_cell *row)
 static void add_logs(learning *l, int64_t m, const ferry_cell *row)
 {
     for (int64_t e = 0; e < m; e++)
-        if (!isnan(row[e].v)) l->col[row[e].j].logs += log(fabs(row[e].v));
+        if (!isnan(row[e].v)) l->col[row[e].j].logs += l->w * log(fabs(row[e].v));
 }
 
 /* What a missing cell takes; then what a row of a histogram adds up to. */
@@ -225,7 +229,7 @@ static void add_roots(learning *l, int64_t m, const ferry_cell *row)
     const double sum = row_sum(l, m, row);
 
     for (int64_t e = 0; sum > 0 && e < m; e++)
-        l->col[row[e].j].root += sqrt(filled(l, &row[e]) / sum);
+        l->col[row[e].j].root += l->w * sqrt(filled(l, &row[e]) / sum);
 }
 
 /* sum over all cells of (r - mean)^2: each row adds its cells, less the mean^2 that
@@ -236,7 +240,7 @@ static void add_root_squares(learning *l, int64_t m, const ferry_cell *row)
 
     for (int64_t e = 0; sum > 0 && e < m; e++) {
         const double r = sqrt(filled(l, &row[e]) / sum), mean = l->col[row[e].j].root;
-        l->roots += r * r - 2 * r * mean;
+        l->roots += l->w * (r * r - 2 * r * mean);
     }
 }
 
@@ -265,6 +269,9 @@ static void end_sums(scope *s, learning *l)
         column *c = &l->col[j];
         c->mean /= fmax(c->there, 1);
         need_finite(s, j, c->mean);
+        /* weights that are no whole numbers add up to rounding: what is left of a column without a 0 is none */
+        if (l->weighted && fabs(c->there - c->filled) <= 1e-12 * c->rows)
+            c->filled = c->there;
         there += c->there;
         c->two = true;
         if (c->filled == c->there) continue;
@@ -336,7 +343,7 @@ static void find_unit(scope *s, learning *l, double *list)
         const column *c = &l->col[j];
         if (!varies(c)) continue;
         list[m] = exp(c->logs / fmax(c->filled, 1));
-        if (c->filled >= SCALE_OFTEN * (double)l->f.n) most = fmax(most, list[m]);
+        if (c->filled >= SCALE_OFTEN * l->n) most = fmax(most, list[m]);
         m++;
     }
     qsort(list, (size_t)m, sizeof *list, ascending);
@@ -378,7 +385,7 @@ int64_t scale_count_far(const learning *l, double by)
 /* What the units of columns show in. */
 static void find_units(learning *l, double *list)
 {
-    const double n = fmax((double)l->f.n, 1);
+    const double n = fmax(l->n, 1);
     double least = INFINITY, largest = 0, square = 0;
 
     for (int64_t j = 0; j < l->f.d; j++) {
@@ -449,7 +456,7 @@ void scale_centre_roots(scope *s, learning *l, ferry_scaler *to)
     sums(s, l->all, 1, &l->roots);
     for (int64_t j = 0; j < to->d; j++)
         l->roots += l->col[j].rows * to->shift[j] * to->shift[j];
-    const double length = sqrt(fmax(l->roots, 0) / fmax((double)l->f.n, 1));
+    const double length = sqrt(fmax(l->roots, 0) / fmax(l->n, 1));
     for (int64_t j = 0; j < to->d; j++)
         to->factor[j] = length > 1e-7 ? 1 / length : 1;
 }

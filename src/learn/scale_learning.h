@@ -43,6 +43,9 @@ typedef struct column {
 /* All that the passes gather; l->f ends up as the facts. */
 typedef struct learning {
     layout all; /* whether rows are spread */
+    double n;   /* rows, counted by their weights */
+    double w;   /* weight of the row that a pass is at */
+    bool weighted;
     int64_t n_parts;
     const ferry_scale_part *part;
     ferry_cell *row; /* the cells of a row that are missing or not 0 */

@@ -142,6 +142,15 @@ static void check_spreads(scope *s, const ferry_method *m)
     scope_fail(s, FERRY_ENEEDS, "%s does not run with --engine mpi; %s do", m->name, those);
 }
 
+static void check_weights(scope *s, const ferry_method *m, const ferry_task *task)
+{
+    for (int64_t i = 0; i < task->n_domains && !m->weighs; i++)
+        if (task->domains[i]->weight)
+            scope_fail(s, FERRY_ENEEDS,
+                       "%s takes no weights of instances; %s '%s' has some", m->name,
+                       role_name[task->domains[i]->role], task->domains[i]->name);
+}
+
 /* Options are parsed.
  * The needs that are bits first, then the method's own fits(), which may rely on them. */
 static void check_fits(scope *s, const ferry_method *m, ferry_split *split,
@@ -155,6 +164,7 @@ static void check_fits(scope *s, const ferry_method *m, ferry_split *split,
         scope_fail(s, FERRY_ENEEDS, "%s does not serve the goal %s", m->name,
                    ferry_goal_name(task->goal));
     check_spreads(s, m);
+    check_weights(s, m, task);
     scope_check(s, ferry_i_task_target(scope_ctx(s), task, &target));
     check_roles(s, m, task);
     if (m->needs & views)

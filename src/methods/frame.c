@@ -101,13 +101,19 @@ static void count_prior(scope *s, const problem *p, fitted *f)
     f->prior = NEW(f->keep, double, k);
     for (int i = own ? p->n - 1 : 0; i < p->n; i++) {
         const domain *d = &p->d[i];
+        double known = 0;
         for (int64_t r = 0; r < d->n; r++) {
-            if (d->y.cls && d->y.cls[r] >= 0) f->prior[d->y.cls[r]] += 1;
-            if (d->y.num && !isnan(d->y.num[r])) f->prior[0] += d->y.num[r];
+            const double w = d->weight ? d->weight[r] : 1;
+            known += (d->y.cls && d->y.cls[r] >= 0) || (d->y.num && !isnan(d->y.num[r])) ||
+                             (d->y.on && d->y.on[r * k] != 255)
+                         ? w
+                         : 0;
+            if (d->y.cls && d->y.cls[r] >= 0) f->prior[d->y.cls[r]] += w;
+            if (d->y.num && !isnan(d->y.num[r])) f->prior[0] += w * d->y.num[r];
             for (int64_t c = 0; d->y.on && d->y.on[r * k] != 255 && c < k; c++)
-                f->prior[c] += d->y.on[r * k + c];
+                f->prior[c] += w * d->y.on[r * k + c];
         }
-        all += (double)d->labelled;
+        all += d->weight ? sum(s, d->rows, known) : (double)d->labelled;
     }
     if (p->n > 0) sums(s, p->d[0].rows, k, f->prior);
     for (int64_t c = 0; c < k; c++) {
@@ -506,6 +512,7 @@ int64_t frame_describe(const method *m, ferry_opt *options, ferry_method *to)
                          .n_options = n,
                          .options_size = at + sizeof(common_options),
                          .control = m->control,
+                         .weighs = by && (by->takes & LEARN_WEIGHTS),
                          .spreads = by ? (by->takes & LEARN_SPREAD) != 0 : !m->whole,
                          .together = m->wants.graphs != NO_GRAPHS,
                          .embeds_sources = m->embeds_sources,

@@ -68,8 +68,9 @@ typedef struct ferry_method {
     bool asked; /* runs only where a task names it */
     bool timed; /* fit() says its seconds: others are what we do around it */
     ferry_family family;
-    bool pools; /* a baseline that is also tried on sources, alone and with the target */
-    bool slow;  /* takes ten times as long as most: the answer asks it last */
+    bool pools;  /* a baseline that is also tried on sources, alone and with the target */
+    bool weighs; /* takes weights of instances */
+    bool slow;   /* takes ten times as long as most: the answer asks it last */
     /* It names classes that the target has no label of: its first control is a source whose
      * class names are permuted. */
     bool names_classes;

@@ -155,6 +155,16 @@ typedef struct scaling {
     int64_t g;
 } scaling;
 
+/* Of the rows of a view; NULL: 1. */
+static const double *weights_of(scope *s, const ferry_domain *d, const ferry_view *v)
+{
+    if (!d->weight) return NULL;
+    double *weight = NEW(s, double, v->x->rows);
+    for (int64_t i = 0; i < v->x->rows; i++)
+        weight[i] = ferry_i_weight_of(d, v->instance[i]);
+    return weight;
+}
+
 /* One scaler, from the rows of every domain that has the view. */
 static void fit_space(scope *s, void *arg)
 {
@@ -168,7 +178,9 @@ static void fit_space(scope *s, void *arg)
     for (int64_t d = 0; d < l->n; d++)
         for (int64_t v = 0; v < l->domain[d]->n_views; v++)
             if (l->links->group[d][v] == a->g)
-                part[n++] = (ferry_scale_part){l->domain[d]->views[v]->x, l->map[d][v]};
+                part[n++] =
+                    (ferry_scale_part){l->domain[d]->views[v]->x, l->map[d][v],
+                                       weights_of(s, l->domain[d], l->domain[d]->views[v])};
     to->scale =
         scaler_fit(s, a->keep, (ferry_scale)p->wants.scale, to->cols, n, part, &to->facts);
     to->forced = must_be_roots(p, to);

@@ -100,6 +100,7 @@ typedef struct ferry_rows {
     int32_t *cls;
     double *num;
     uint8_t *on;
+    double *weight; /* n; NULL: 1, also for new data */
 } ferry_rows;
 
 /* One kind of features: views of several domains that are the same thing. */

@@ -293,7 +293,8 @@ static int by_column(const void *a, const void *b)
 }
 
 /* key += hashes of the ranks that the cells of each row have in their columns: values as they are may have any unit. */
-static void add_ranks(scope *s, const ferry_matrix *m, layout rows, uint64_t *key)
+static void add_ranks(scope *s, const ferry_matrix *m, layout rows, const double *weight,
+                      uint64_t *key)
 {
     const int64_t mark = scope_mark(s);
     const double *v = row_values(m);
@@ -302,7 +303,7 @@ static void add_ranks(scope *s, const ferry_matrix *m, layout rows, uint64_t *ke
 
     for (int64_t i = 0; i < m->rows; i++)
         for (int64_t e = row_begin(m, i); e < row_end(m, i); e++)
-            if (!isnan(v[e]))
+            if (!isnan(v[e]) && (!weight || weight[i] > 0))
                 mine[n++] = (ranked){v[e], (int32_t)row_column(m, i, e),
                                      rows.number ? rows.number[i] : rows.first + i};
     const layout cells = {.n = (int64_t)sum(s, rows, (double)n), .spread = rows.spread};
@@ -361,7 +362,8 @@ static const double *second_content(scope *s, const ferry_rows *r, layout rows)
         double *of = NEW(s, double, x->cols);
         for (int64_t i = 0; i < x->rows; i++)
             for (int64_t e = row_begin(x, i); e < row_end(x, i); e++)
-                of[row_column(x, i, e)] += cell_content(r, v, i, e);
+                of[row_column(x, i, e)] +=
+                    (r->weight ? r->weight[i] : 1) * cell_content(r, v, i, e);
         sums(s, rows, x->cols, of);
         round_off(s, HERE(x->cols), x->cols, of);
         for (int64_t j = 0; j < x->cols; j++)
@@ -375,31 +377,51 @@ static const double *second_content(scope *s, const ferry_rows *r, layout rows)
     return second;
 }
 
-typedef struct two {
+typedef struct held {
     double first, second;
-} two;
+    double w; /* the row's weight, then that of all before it */
+} held;
 
-static int by_two(const void *a, const void *b)
+static int by_held(const void *a, const void *b)
 {
-    const two *x = a, *y = b;
+    const held *x = a, *y = b;
 
     if (x->first != y->first) return x->first < y->first ? -1 : 1;
     return (x->second > y->second) - (x->second < y->second);
 }
 
-/* How many of n sorted pairs are smaller. */
-static int64_t rank_of_two(two x, int64_t n, const two *sorted)
+/* Ranks by content. A row counts as many times as its weight says: the same as if it were there so often. */
+static void key_by_content(scope *s, const ferry_rows *r, double *content, uint64_t *key)
 {
-    int64_t lo = 0, hi = n;
+    const layout rows = matrix_borrow(s, r->x[0]).rows;
+    const double *second = NULL;
+    held *mine = NEW(s, held, r->n);
+    double before = 0;
 
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (by_two(&sorted[mid], &x) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
+    round_off(s, rows, r->n, content);
+    if (has_ties(s, rows, r->n, content)) second = second_content(s, r, rows);
+    for (int64_t i = 0; i < r->n; i++)
+        mine[i] = (held){content[i], second ? second[i] : 0, r->weight ? r->weight[i] : 1};
+    held *all = replicate_items(s, rows, r->n, sizeof *mine, COPY(s, mine, r->n));
+    if (rows.n > 0) qsort(all, (size_t)rows.n, sizeof *all, by_held);
+    for (int64_t i = 0; i < rows.n; i++) {
+        before += all[i].w;
+        all[i].w = before - all[i].w;
     }
-    return lo;
+    for (int64_t i = 0; i < r->n; i++) {
+        int64_t lo = 0, hi = rows.n;
+        while (lo < hi) {
+            const int64_t mid = lo + (hi - lo) / 2;
+            if (by_held(&all[mid], &mine[i]) < 0)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        const double at = all[lo].w;
+        const int64_t rank = (int64_t)at;
+        key[i] = at == (double)rank ? XXH3_64bits(&rank, sizeof rank)
+                                    : XXH3_64bits(&at, sizeof at);
+    }
 }
 
 /* Ids, or where rows have none their ranks by what they hold: no order of rows or columns decides, nor a unit. */
@@ -420,22 +442,8 @@ static const uint64_t *row_keys(scope *s, const ferry_domain *d, const ferry_row
             content[i] += r->factor ? content_scaled(r, zero, i) : content_of(r->x[v], i);
     }
     for (int64_t v = 0; d->numbered && unscaled && v < r->n_x; v++)
-        add_ranks(s, r->x[v], matrix_borrow(s, r->x[v]).rows, key);
-    if (d->numbered && !unscaled && r->n_x > 0) {
-        const layout rows = matrix_borrow(s, r->x[0]).rows;
-        const double *second = NULL;
-        round_off(s, rows, r->n, content);
-        if (has_ties(s, rows, r->n, content)) second = second_content(s, r, rows);
-        two *mine = NEW(s, two, r->n);
-        for (int64_t i = 0; i < r->n; i++)
-            mine[i] = (two){content[i], second ? second[i] : 0};
-        two *all = replicate_items(s, rows, r->n, sizeof *mine, COPY(s, mine, r->n));
-        if (rows.n > 0) qsort(all, (size_t)rows.n, sizeof *all, by_two);
-        for (int64_t i = 0; i < r->n; i++) {
-            const int64_t rank = rank_of_two(mine[i], rows.n, all);
-            key[i] = XXH3_64bits(&rank, sizeof rank);
-        }
-    }
+        add_ranks(s, r->x[v], matrix_borrow(s, r->x[v]).rows, r->weight, key);
+    if (d->numbered && !unscaled && r->n_x > 0) key_by_content(s, r, content, key);
     scope_release(s, mark);
     return key;
 }
@@ -499,6 +507,7 @@ static domain domain_of(scope *s, const ferry_prepared *p, const ferry_rows *r)
         .y = {.goal = p->goal, .k = p->k, .cls = r->cls, .num = r->num, .on = r->on},
         .known = r->cls,
         .labelled = r->labelled,
+        .weight = r->weight,
         .words = true};
 
     put_features(s, p, r, r->domain, &d);
@@ -1012,7 +1021,7 @@ static problem *make_featureless(scope *s, const ferry_task *task, const method 
 matrix scaled_values(scope *s, const problem *p, matrix x)
 {
     const ferry_prepared *from = p->prepared;
-    const ferry_scale_part part = {x.m, NULL};
+    const ferry_scale_part part = {.x = x.m};
 
     return matrix_borrow(
         s, scaler_apply(s, from->frame[0].scale, &part, (ferry_scale_how){0}));

@@ -136,7 +136,7 @@ static bool can_borrow(const ferry_prepared *p, const column_map *l,
                        const ferry_matrix *raw, const ferry_rows *r, const uint8_t *there)
 {
     const ferry_scaler *s = l->scale;
-    const ferry_scale_part part = {raw, l->map};
+    const ferry_scale_part part = {.x = raw, .map = l->map};
     const double root = sqrt((double)raw->cols);
 
     if (s->base || !p->wants.borrow || p->n_frames != 1 || p->wants.missing ||
@@ -155,7 +155,7 @@ static ferry_matrix *scaled(scope *s, const ferry_prepared *p, const column_map 
 {
     const ferry_scale_how how = {p->wants.missing, is_uncentred(p, l->scale),
                                  p->wants.keeps};
-    const ferry_scale_part part = {x, l->map};
+    const ferry_scale_part part = {.x = x, .map = l->map};
     /* as `none` has it: dense, what is missing filled, and no copy of what is so already */
     const ferry_scaler none = {
         .kind = FERRY_SCALE_NONE, .d = l->scale->d, .dense = true, .fill = l->scale->fill};
@@ -335,9 +335,10 @@ void rows_label(scope *keep, const ferry_prepared *p, ferry_rows *r)
         r->cls = NEW(keep, int32_t, r->n);
     for (int64_t i = 0; i < r->n; i++) {
         const int64_t at = r->instance[i];
-        const bool known = ferry_i_labels_has(l, at);
         /* A label that is hidden by a split counts as none: the method cannot tell the
-         * two apart. */
+         * two apart. So does one that weighs nothing. */
+        const bool known =
+            ferry_i_labels_has(l, at) && ferry_i_weight_of(r->domain, at) > 0;
         r->labelled += known;
         if (numbers)
             r->num[i] = known ? l->num[at] : NAN;
@@ -349,4 +350,8 @@ void rows_label(scope *keep, const ferry_prepared *p, ferry_rows *r)
             memset(r->on + i * p->k, 255, (size_t)p->k);
     }
     r->labelled = (int64_t)sum(keep, r->of, (double)r->labelled);
+    if (!r->domain->weight) return;
+    r->weight = NEW(keep, double, r->n);
+    for (int64_t i = 0; i < r->n; i++)
+        r->weight[i] = ferry_i_weight_of(r->domain, r->instance[i]);
 }

@@ -20,7 +20,7 @@ enum { USUAL = 10, MOST = 20, FOLDS = 5, LEAST = 5 };
  * of zeros for those that the view lacks. Distances do not care whether it is centred. */
 static matrix scaled(scope *s, const ferry_view *v, int64_t n, const int64_t *instance)
 {
-    const ferry_scale_part part = {v->x, NULL};
+    const ferry_scale_part part = {.x = v->x};
     int64_t *rows = NEW(s, int64_t, n);
 
     for (int64_t i = 0; i < n; i++)

@@ -1,8 +1,8 @@
 /* The baselines, end to end: fit on a task, predict for a domain. */
 #include <stdio.h>
 
-#include "small_task.h"
 #include "model/model.h"
+#include "small_task.h"
 #include "task/task.h"
 
 static const ferry_domain *target_of(const ferry_task *task)
@@ -180,6 +180,40 @@ static void test_numbers_too_large(void **state)
                  "the numbers to predict are too large to add up");
     assert_null(m);
     ferry_task_free(task);
+}
+
+/* Instances with weights are instances that are there so many times; what knows no weights refuses them. */
+static void test_weights(void **state)
+{
+    ferry_ctx *ctx = *state;
+    const double x[] = {-2, -1, 1, 2, 3, -3}, y[] = {1, 4, 2, 8, 5, 7},
+                 w[] = {1, 0, 2, 0, 1, 3};
+    const double x2[] = {-2, 1, 1, 3, -3, -3, -3}, y2[] = {1, 2, 2, 5, 7, 7, 7};
+    ferry_domain *once = small_domain(ctx, "t", FERRY_TARGET, 6, 1, x);
+    ferry_domain *all = small_domain(ctx, "t", FERRY_TARGET, 7, 1, x2);
+    ferry_task *task = NULL, *twice = NULL;
+    ferry_model *m = NULL;
+
+    assert_ok(ctx, ferry_domain_set_numbers(ctx, once, 6, NULL, y));
+    assert_ok(ctx, ferry_domain_set_weights(ctx, once, 6, NULL, w));
+    assert_ok(ctx, ferry_domain_set_numbers(ctx, all, 7, NULL, y2));
+    task = small_task(ctx, FERRY_REGRESS, NULL, once);
+    twice = small_task(ctx, FERRY_REGRESS, NULL, all);
+    const int64_t at[] = {0, 2, 4, 5}, in[] = {0, 1, 3, 4};
+    for (int scaled = 0; scaled < 2; scaled++) {
+        const char *settings = scaled ? "lambda=1" : "lambda=1 scale=none";
+        ferry_prediction *p = run(ctx, task, "ridge", settings),
+                         *q = run(ctx, twice, "ridge", settings);
+        for (int i = 0; i < 4; i++)
+            assert_close(p->value[at[i]], q->value[in[i]], 1e-10);
+        ferry_prediction_free(p);
+        ferry_prediction_free(q);
+    }
+    assert_fails(ctx, ferry_fit(ctx, task, "mean", NULL, &m, NULL), FERRY_ENEEDS,
+                 "mean takes no weights of instances; target 't' has some");
+    assert_null(m);
+    ferry_task_free(task);
+    ferry_task_free(twice);
 }
 
 /* ---- where the labels come from ---- */
@@ -741,6 +775,7 @@ int main(void)
         TEST(test_majority_labels),
         TEST(test_mean),
         TEST(test_numbers_too_large),
+        TEST(test_weights),
         TEST(test_train_choices),
         TEST(test_says_what_it_used),
         TEST(test_what_is_missing),

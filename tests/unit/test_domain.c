@@ -711,6 +711,44 @@ static void test_sharing(void **state)
     ferry_domain_free(b);
 }
 
+static void test_weights(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_domain *d = domain_of(ctx, FERRY_TARGET), *b = NULL;
+    const char *const ids[] = {"c", "a", "b"}, *const two[] = {"b", "c"},
+                      *const none[] = {"z"};
+    const double w[] = {2, 0, 0.5}, wrong[] = {1, -1, 1}, nan[] = {1, 1, NAN},
+                 zero[] = {0, 0, 0};
+    ferry_labels *l = NULL;
+
+    assert_ok(ctx, add_column(ctx, d, "x", 3, ids));
+    assert_close(ferry_i_weight_of(d, 0), 1, 0);
+    assert_ok(ctx, ferry_domain_set_weights(ctx, d, 3, NULL, w));
+    assert_close(ferry_i_weight_of(d, instance(d, "a")), 0, 0);
+    assert_close(ferry_i_weight_of(d, instance(d, "b")), 0.5, 0);
+    assert_ok(ctx, ferry_domain_set_weights(ctx, d, 2, two, w));
+    assert_close(ferry_i_weight_of(d, instance(d, "a")), 1, 0);
+    assert_close(ferry_i_weight_of(d, instance(d, "b")), 2, 0);
+    assert_close(ferry_i_weight_of(d, instance(d, "c")), 0, 0);
+    assert_close(ferry_i_weight_of(d, 17), 1, 0); /* an instance that comes later */
+    assert_fails(ctx, ferry_domain_set_weights(ctx, d, 2, NULL, w), FERRY_EDATA,
+                 "2 weights without ids need one view with as many rows");
+    assert_fails(ctx, ferry_domain_set_weights(ctx, d, 1, none, w), FERRY_EDATA,
+                 "a weight for 'z', which is no instance");
+    assert_fails(ctx, ferry_domain_set_weights(ctx, d, 3, NULL, wrong), FERRY_EDATA,
+                 "weight 2 is -1");
+    assert_fails(ctx, ferry_domain_set_weights(ctx, d, 3, NULL, nan), FERRY_EDATA,
+                 "weight 3 is nan");
+    assert_fails(ctx, ferry_domain_set_weights(ctx, d, 3, NULL, zero), FERRY_EDATA,
+                 "all weights are 0");
+    assert_close(ferry_i_weight_of(d, instance(d, "b")), 2, 0); /* as before */
+    assert_ok(ctx, ferry_i_labels_new(ctx, FERRY_LABEL_NUMBER, 3, NULL, &l));
+    assert_ok(ctx, ferry_i_domain_with_labels(ctx, d, l, &b));
+    assert_close(ferry_i_weight_of(b, instance(b, "b")), 2, 0); /* a split has them too */
+    ferry_domain_free(d);
+    ferry_domain_free(b);
+}
+
 static ferry_domain *hashed(ferry_ctx *ctx, double cell, const char *id, double weight,
                             double rating)
 {
@@ -946,9 +984,12 @@ static void test_borrow(void **state)
     assert_ok(ctx, ferry_domain_add_dense(ctx, copied, "a", &dense, NULL, NULL, NULL));
     assert_ok(ctx, ferry_domain_add_sparse(ctx, copied, "b", &sparse, NULL, NULL, NULL));
     assert_ok(ctx, ferry_domain_add_sparse(ctx, copied, "c", &sparse, NULL, NULL, NULL));
-    assert_ok(ctx, ferry_domain_add_dense(ctx, lent, "a", &dense, NULL, NULL, &(ferry_borrow){count_release, &released}));
-    assert_ok(ctx, ferry_domain_add_sparse(ctx, lent, "b", &sparse, NULL, NULL, &(ferry_borrow){count_release, &released}));
-    assert_ok(ctx, ferry_domain_add_sparse(ctx, lent, "c", &narrow, NULL, NULL, &(ferry_borrow){NULL, NULL}));
+    assert_ok(ctx, ferry_domain_add_dense(ctx, lent, "a", &dense, NULL, NULL,
+                                          &(ferry_borrow){count_release, &released}));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, lent, "b", &sparse, NULL, NULL,
+                                           &(ferry_borrow){count_release, &released}));
+    assert_ok(ctx, ferry_domain_add_sparse(ctx, lent, "c", &narrow, NULL, NULL,
+                                           &(ferry_borrow){NULL, NULL}));
     assert_true(ferry_i_domain_hash(copied) == ferry_i_domain_hash(lent));
     assert_ptr_equal(lent->views[0]->x->dense, cells);
     assert_ptr_equal(lent->views[1]->x->value, value);
@@ -972,10 +1013,12 @@ static void test_borrow_refused(void **state)
     int released = 0;
 
     assert_fails(ctx,
-                 ferry_domain_add_dense(ctx, d, "a", &(ferry_array){2, 2, 3, cells}, NULL, NULL, &(ferry_borrow){count_release, &released}),
+                 ferry_domain_add_dense(ctx, d, "a", &(ferry_array){2, 2, 3, cells}, NULL,
+                                        NULL, &(ferry_borrow){count_release, &released}),
                  FERRY_EINVAL, "without gaps");
     assert_fails(ctx,
-                 ferry_domain_add_dense(ctx, d, "a", &(ferry_array){2, 3, 3, cells}, NULL, NULL, &(ferry_borrow){count_release, &released}),
+                 ferry_domain_add_dense(ctx, d, "a", &(ferry_array){2, 3, 3, cells}, NULL,
+                                        NULL, &(ferry_borrow){count_release, &released}),
                  FERRY_EDATA, "row 2, feature 2");
     assert_fails(
         ctx,
@@ -991,10 +1034,15 @@ static void test_borrow_refused(void **state)
         FERRY_EINVAL, "x is NULL");
     for (int64_t i = 0; i < 3; i++)
         assert_fails(ctx,
-                     ferry_domain_add_sparse(ctx, d, "a", &(ferry_sparse){2, 3, NULL, index, cells, starts[i]}, NULL, NULL, &(ferry_borrow){count_release, &released}),
+                     ferry_domain_add_sparse(
+                         ctx, d, "a", &(ferry_sparse){2, 3, NULL, index, cells, starts[i]},
+                         NULL, NULL, &(ferry_borrow){count_release, &released}),
                      FERRY_EINVAL, "start[");
     assert_fails(ctx,
-                 ferry_domain_add_sparse(ctx, d, "a", &(ferry_sparse){1, 2, NULL, index, cells, (const int32_t[]){0, 3}}, NULL, NULL, &(ferry_borrow){count_release, &released}),
+                 ferry_domain_add_sparse(
+                     ctx, d, "a",
+                     &(ferry_sparse){1, 2, NULL, index, cells, (const int32_t[]){0, 3}},
+                     NULL, NULL, &(ferry_borrow){count_release, &released}),
                  FERRY_EINVAL, "feature index");
     assert_int_equal(released, 0);
     ferry_domain_free(d);
@@ -1009,9 +1057,12 @@ static ferry_status borrow_once(ferry_ctx *ctx, void *arg)
     int *balance = arg, lent = 0;
 
     FERRY_TRY(ferry_domain_new(ctx, "d", FERRY_TARGET, &d));
-    FERRY_TRY(ferry_domain_add_dense(ctx, d, "a", &(ferry_array){2, 2, 2, cells}, NULL, NULL, &(ferry_borrow){count_release, balance}));
+    FERRY_TRY(ferry_domain_add_dense(ctx, d, "a", &(ferry_array){2, 2, 2, cells}, NULL,
+                                     NULL, &(ferry_borrow){count_release, balance}));
     lent++;
-    FERRY_TRY(ferry_domain_add_sparse(ctx, d, "b", &(ferry_sparse){2, 2, NULL, index, cells, start}, NULL, NULL, &(ferry_borrow){count_release, balance}));
+    FERRY_TRY(ferry_domain_add_sparse(ctx, d, "b",
+                                      &(ferry_sparse){2, 2, NULL, index, cells, start},
+                                      NULL, NULL, &(ferry_borrow){count_release, balance}));
     lent++;
 done:
     ferry_domain_free(d);
@@ -1059,6 +1110,7 @@ int main(void)
         TEST(test_add_other_data),
         TEST(test_sharing),
         TEST(test_hash),
+        TEST(test_weights),
         TEST(test_labelled),
         TEST(test_labelled_ids),
         TEST(test_borrow),

@@ -708,15 +708,124 @@ static void test_no_memory(void **state)
 
 #define TEST(name) KEPT_TEST(name)
 
+/* ---- weights ---- */
+
+enum { HEAVY = 40 };
+
+/* Values of kind k, which the rule takes for: words, frequent words, roots, a table, common, and columns far from 0. */
+static double heavy_cell(ferry_rng *rng, int k, int64_t i, int64_t j)
+{
+    const double z = ferry_i_rng_normal(rng), u = ferry_i_rng_real(rng);
+
+    if (k == 0) return u < 0.05 ? floor(1 + 3 * fabs(z)) : 0;
+    if (k == 1) return u < 0.9 / (1 + 0.2 * (double)j) ? floor(1 + fabs(z)) : 0;
+    if (k == 2) return u < 0.6 ? z * z : 0;
+    if (k == 3) return z * pow(10, (double)(j % 5)) + (double)j;
+    if (k == 4) return i % 7 == j % 7 ? NAN : z;
+    return z + (j < 2 ? 1e6 : 0);
+}
+
+static void same_numbers(int64_t n, const double *a, const double *b)
+{
+    assert_int_equal(!a, !b);
+    for (int64_t i = 0; a && i < n; i++)
+        assert_close(a[i], b[i], 1e-10 * fmax(fabs(b[i]), 1e-3));
+}
+
+/* A scale from weighted rows is the one from rows that are there so many times, dense or sparse; weights of 1 change no bit. */
+static void test_weights(void **state)
+{
+    ferry_ctx *ctx = *state;
+    enum { COLS = 30 };
+
+    for (int c = 0; c < 6 * 7 * 2; c++) {
+        const int kind = c % 6;
+        const ferry_scale wanted = (ferry_scale)(c / 6 % 7);
+        ferry_matrix *x = NULL, *twice = NULL, *rows = NULL;
+        double weight[HEAVY], ones[HEAVY];
+        int64_t n = 0, from[2 * HEAVY];
+        ferry_rng rng;
+        ferry_i_rng_seed(&rng, 3, (uint64_t)kind);
+        assert_ok(ctx, ferry_i_matrix_dense(ctx, HEAVY, COLS, &x));
+        for (int64_t e = 0; e < HEAVY * COLS; e++)
+            x->dense[e] = heavy_cell(&rng, kind, e / COLS, e % COLS);
+        for (int64_t i = 0; i < HEAVY; i++) {
+            weight[i] = (double)(i % 3);
+            ones[i] = 1;
+            for (int64_t k = 0; k < i % 3; k++)
+                from[n++] = i;
+        }
+        assert_ok(ctx, ferry_i_matrix_take(ctx, x, n, from, COLS, NULL, &twice));
+        rows = c < 42 ? ferry_i_matrix_ref(x) : csr_of(ctx, x);
+        const ferry_scale_part heavy = {.x = rows, .weight = weight}, all = {.x = twice},
+                               once = {.x = rows}, one = {.x = rows, .weight = ones};
+        ferry_scaler *got = NULL, *want = NULL, *plain = NULL, *same = NULL;
+        ferry_scale_facts f, g;
+        assert_ok(ctx, fit_scaler(ctx, wanted, COLS, 1, &heavy, &got, &f));
+        assert_ok(ctx, fit_scaler(ctx, wanted, COLS, 1, &all, &want, &g));
+        assert_int_equal(got->kind, want->kind);
+        assert_int_equal(got->dense, want->dense);
+        assert_int_equal(got->counts, want->counts);
+        assert_int_equal(got->n_far, want->n_far);
+        same_numbers(COLS, got->fill, want->fill);
+        same_numbers(COLS, got->shift, want->shift);
+        same_numbers(COLS, got->factor, want->factor);
+        same_numbers(COLS, got->base, want->base);
+        assert_close(f.fill, g.fill, 1e-12);
+        assert_close(f.length, g.length, 1e-10 * g.length);
+        assert_int_equal(f.vary, g.vary);
+        if (wanted == FERRY_SCALE_AUTO) {
+            assert_int_equal(f.skew, g.skew);
+            assert_close(f.ones, g.ones, 1e-12);
+            assert_close(f.dfr, g.dfr, 1e-12);
+        }
+        assert_ok(ctx, fit_scaler(ctx, wanted, COLS, 1, &once, &plain, NULL));
+        assert_ok(ctx, fit_scaler(ctx, wanted, COLS, 1, &one, &same, NULL));
+        assert_memory_equal(same->fill, plain->fill, COLS * sizeof(double));
+        if (plain->factor)
+            assert_memory_equal(same->factor, plain->factor, COLS * sizeof(double));
+        ferry_i_matrix_free(rows);
+        ferry_i_matrix_free(twice);
+        ferry_i_matrix_free(x);
+    }
+}
+
+/* Weights that are no whole numbers: a full column has no 0 in it, whatever their sums round to. */
+static void test_fractions(void **state)
+{
+    ferry_ctx *ctx = *state;
+    ferry_matrix *x = NULL;
+    double weight[HEAVY];
+    ferry_scaler *s = NULL, *t = NULL;
+    ferry_scale_facts f;
+
+    assert_ok(ctx, ferry_i_matrix_dense(ctx, HEAVY, 2, &x));
+    for (int64_t i = 0; i < HEAVY; i++) {
+        x->dense[2 * i] = 5 + (double)(i % 4);
+        x->dense[2 * i + 1] = i % 9 == 0 ? NAN : 1e7 + (double)i;
+        weight[i] = 0.1 + 0.7 * (double)(i % 5);
+    }
+    const ferry_scale_part part = {.x = x, .weight = weight}, plain = {.x = x};
+    assert_ok(ctx, fit_scaler(ctx, FERRY_SCALE_STANDARD, 2, 1, &part, &s, &f));
+    assert_int_equal(f.still, 0);
+    assert_true(s->shift[0] > 5 && s->shift[0] < 8);
+    assert_true(s->shift[1] > 1e7 && s->shift[1] < 1e7 + HEAVY);
+    assert_int_equal(s->n_far, 1);
+    assert_ok(ctx, fit_scaler(ctx, FERRY_SCALE_STANDARD, 2, 1, &plain, &t, NULL));
+    assert_close(s->factor[0] / t->factor[0], 1, 0.2);
+    ferry_i_matrix_free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_golden), TEST(test_golden_words), TEST(test_why),
-        TEST(test_table),  TEST(test_words),        TEST(test_explicit),
-        TEST(test_how),    TEST(test_maps),         TEST(test_edges),
-        TEST(test_unit),   TEST(test_no_memory),    TEST(test_pattern),
-        TEST(test_own),    TEST(test_far_is_near),  TEST(test_far_zero),
-        TEST(test_units),  TEST(test_lost),         TEST(test_no_offset),
+        TEST(test_golden),  TEST(test_golden_words), TEST(test_why),
+        TEST(test_table),   TEST(test_words),        TEST(test_explicit),
+        TEST(test_how),     TEST(test_maps),         TEST(test_edges),
+        TEST(test_unit),    TEST(test_no_memory),    TEST(test_pattern),
+        TEST(test_own),     TEST(test_far_is_near),  TEST(test_far_zero),
+        TEST(test_units),   TEST(test_lost),         TEST(test_no_offset),
+        TEST(test_weights), TEST(test_fractions),
     };
     return cmocka_run_group_tests_name("scale", tests, NULL, NULL);
 }

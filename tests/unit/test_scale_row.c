@@ -51,7 +51,7 @@ static void check(ferry_ctx *ctx, ferry_scale kind, double fill, bool counts)
 
     for (int from = 0; from < 2; from++) { /* stored dense, stored as CSR */
         ferry_matrix *x = make(ctx, fill, counts, from), *y = NULL;
-        const ferry_scale_part part = {x, NULL};
+        const ferry_scale_part part = {.x = x};
         ferry_scaler *s = NULL;
         assert_ok(ctx, fit_scaler(ctx, kind, D, 1, &part, &s, NULL));
         assert_ok(ctx, apply_scaler(ctx, s, &part, (ferry_scale_how){0}, &y));
