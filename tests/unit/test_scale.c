@@ -424,7 +424,8 @@ static void test_maps(void **state)
     const int32_t to_12[] = {1, 2}, mixed[] = {-1, 1, 0};
     ferry_matrix *a = dense_of(ctx, 2, 2, v), *b = dense_of(ctx, 2, 2, w),
                  *c = dense_of(ctx, 2, 3, u), *y = NULL;
-    const ferry_scale_part part[] = {{a, NULL}, {b, to_12}}, odd = {c, mixed};
+    const ferry_scale_part part[] = {{a, NULL, NULL}, {b, to_12, NULL}},
+                           odd = {c, mixed, NULL};
     ferry_scaler *s = NULL;
     ferry_scale_facts f;
 
