@@ -38,7 +38,7 @@ typedef enum ferry_verdict {
  * judged". Never NULL. */
 FERRY_API const char *ferry_verdict_name(ferry_verdict verdict);
 
-/** What a way to predict learns from. */
+/** What a way to predict learns from; tables and results.json say it in the words of the names. */
 typedef enum ferry_uses {
     FERRY_USES_TARGET_ONLY = 0, /**< no row of a source is seen */
     FERRY_USES_POOLED = 1,      /**< an ordinary learner that also sees rows of sources */
@@ -46,9 +46,6 @@ typedef enum ferry_uses {
     FERRY_USES_TRANSFER = 3,
     FERRY_USES_CONTROL = 4 /**< never ranked as best, never recommended */
 } ferry_uses;
-
-/** "target only", "pooled", "source only", "transfer", "control". Never NULL. */
-FERRY_API const char *ferry_uses_name(ferry_uses uses);
 
 /** What is known of the target, in its order: n instances or rating pairs. Fields that do not
  * belong to the goal are NULL. */

@@ -760,7 +760,6 @@ FUNCTIONS = {
     "ferry_ranks_join": (c_int, [c_void_p, c_void_p]),
     "ferry_ranks_serve": (c_int, [c_void_p]),
     "ferry_verdict_name": (c_char_p, [c_int]),
-    "ferry_uses_name": (c_char_p, [c_int]),
     "ferry_results_info": (POINTER(ferry_run_info), [c_void_p]),
     "ferry_results_at": (POINTER(ferry_result), [c_void_p, c_int64]),
     "ferry_results_find": (POINTER(ferry_result), [c_void_p, c_char_p]),

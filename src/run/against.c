@@ -232,7 +232,7 @@ static ferry_status name_reference(ferry_ctx *ctx, ferry_results *rs)
     ferry_status st = FERRY_OK;
 
     rs->run.reference =
-        ferry_i_strdup(rs->by_policy ? ferry_uses_name(FERRY_USES_TARGET_ONLY)
+        ferry_i_strdup(rs->by_policy ? ferry_i_uses_name(FERRY_USES_TARGET_ONLY)
                                      : rs->result[rs->run.best_baseline].pub.name);
     FERRY_HAVE(ctx, rs->run.reference);
     rs->run.reference_mean =

@@ -45,7 +45,7 @@ void ferry_i_answer_free(ferry_recommendation *a)
                (double *)a->runs_without, a);
 }
 
-const char *ferry_uses_name(ferry_uses uses)
+const char *ferry_i_uses_name(ferry_uses uses)
 {
     static const char *const names[] = {"target only", "pooled", "source only", "transfer",
                                         "control"};

@@ -354,6 +354,8 @@ bool ferry_i_shows_labels(const ferry_task *split);
 /* How an entry learns; labels: some of the target can be seen. */
 ferry_uses ferry_i_uses(const struct ferry_method *m, ferry_kind kind,
                         const ferry_opts *opts, bool labels);
+/* "target only", "pooled", "source only", "transfer", "control". Never NULL. */
+const char *ferry_i_uses_name(ferry_uses uses);
 /* The sentences, from the numbers. NULL texts: no memory. */
 ferry_status ferry_i_answer_words(ferry_ctx *ctx, const ferry_task *task,
                                   const ferry_results *rs, ferry_recommendation *a);

@@ -415,7 +415,7 @@ static void add_behind(ferry_text *t, const ferry_results *rs)
     const ferry_result *next = best_transfer(rs);
 
     ferry_i_text_addf(t, ". It is %s; ",
-                      ferry_uses_name(rs->result[rs->run.best].pub.uses));
+                      ferry_i_uses_name(rs->result[rs->run.best].pub.uses));
     if (!next) {
         ferry_i_text_add(t, "no transfer method ran");
         return;

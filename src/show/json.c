@@ -304,7 +304,7 @@ static json_t *picture(const ferry_results *rs, const void *of)
 static json_t *uses_of(const ferry_results *rs, const void *of)
 {
     (void)rs;
-    return json_string(ferry_uses_name(((const ferry_result *)of)->uses));
+    return json_string(ferry_i_uses_name(((const ferry_result *)of)->uses));
 }
 
 static json_t *results(const ferry_results *rs, const void *of)
@@ -403,7 +403,7 @@ static json_t *members(int64_t n, const ferry_blend_member *m)
 
     for (int64_t i = 0; i < n; i++)
         append(&all, json_pack("{s:o, s:s, s:f}", "name", text(m[i].name), "uses",
-                               ferry_uses_name(m[i].uses), "weight", m[i].weight));
+                               ferry_i_uses_name(m[i].uses), "weight", m[i].weight));
     return all;
 }
 

@@ -240,7 +240,7 @@ static int word_of(const json_t *o, const char *key, int n, const char *(*name)(
 
 static const char *uses_word(int i)
 {
-    return ferry_uses_name((ferry_uses)i);
+    return ferry_i_uses_name((ferry_uses)i);
 }
 
 /* Older folders do not tell: by what it was trained on. */
@@ -453,7 +453,7 @@ static ferry_status load_reference(reader *f, ferry_results *rs, const json_t *v
     if (!rs->run.reference && rs->run.best_baseline >= 0)
         rs->run.reference = copy(f, rs->result[rs->run.best_baseline].pub.name);
     rs->by_policy = rs->run.reference &&
-                    strcmp(rs->run.reference, ferry_uses_name(FERRY_USES_TARGET_ONLY)) == 0;
+                    strcmp(rs->run.reference, ferry_i_uses_name(FERRY_USES_TARGET_ONLY)) == 0;
     for (int64_t i = 0; i < rs->n; i++)
         if (rs->result[i].pub.pairs > 0) rs->result[i].pub.baseline = rs->run.reference;
     const int64_t place = place_of(rs, json_object_get(o, "name"));

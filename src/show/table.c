@@ -121,7 +121,7 @@ const char *ferry_i_sheet_cell(const ferry_sheet *s, int64_t row, int64_t col,
     const ferry_result *r = row > 0 ? ferry_i_results_ranked(s->rs, rank) : NULL;
 
     if (col == 0) return r ? r->name : "method";
-    if (col == 1) return r ? ferry_uses_name(r->uses) : "uses";
+    if (col == 1) return r ? ferry_i_uses_name(r->uses) : "uses";
     if (col <= s->metrics + 1) {
         const ferry_metric_runs *m =
             ferry_result_metric_at(r ? r : ferry_i_results_ranked(s->rs, 1), col - 2);
