@@ -165,10 +165,10 @@ def test_pictures_and_rounding(folder):
         assert page.eval("window.saved[1].size") > 5000
         shown = page.eval("document.querySelector('table').textContent") + page.eval("document.querySelector('figure').textContent")
         for line in ferry("table", folder + "/o").out.splitlines():
-            for number in re.findall(r"\d\.\d+ ± \d\.\d+|[-+]\d\.\d+ \[[^]]*\]", line):
+            for number in re.findall(r"\d\.\d+ ± \d\.\d+|[-+]?\d\.\d+ \(-?\d\.\d+ to -?\d\.\d+\)", line):
                 assert number in shown, number
         difference = page.eval("document.querySelectorAll('figure')[1].textContent")
-        assert "Difference to" in difference and re.search(r"[-+]\d\.\d+ \[[-+]\d", difference)
+        assert "Difference to" in difference and re.search(r"[-+]\d\.\d+ \(-?\d\.\d+ to -?\d", difference), difference
         assert page.console == [], page.console
 
 
