@@ -110,9 +110,9 @@ static void links_json(scope *s, void *arg)
 {
     const asked_links *a = arg;
     const ferry_links *l = links_of(s, a->task);
-    json_t *all = json_array();
 
     links_warn(s, l);
+    json_t *all = json_array();
     if (!all) scope_check(s, ferry_i_nomem(scope_ctx(s)));
     scope_defer(s, json_free, all);
     for (int64_t i = 0; i < l->n_links; i++)
