@@ -104,14 +104,12 @@ static void warn_of_lost(ferry_ctx *ctx, const ferry_space *s)
         f->lost_mean);
 }
 
-/* What is done to rows although the columns of a table may each have a unit of their own; NULL: nothing that they show
- * in. Words and histograms have one unit for all. */
-static const char *adds_up(const ferry_prepared *p, const ferry_space *s)
+/* Whether rows are brought to length 1 or divided by their sum, although the columns of a table may each have a unit of
+ * their own. Words and histograms have one unit for all. */
+static bool adds_up(const ferry_prepared *p, const ferry_space *s)
 {
-    if (!s->scale->dense) return NULL;
-    if (s->scale->kind == FERRY_SCALE_L2 || p->wants.scale == FERRY_SCALE_NEAR)
-        return "rows are brought to length 1";
-    return s->forced ? "rows are divided by their sum" : NULL;
+    return s->scale->dense && (s->scale->kind == FERRY_SCALE_L2 ||
+                               p->wants.scale == FERRY_SCALE_NEAR || s->forced);
 }
 
 /* A method that adds up the columns of a row takes them in their units and from their zeros: where these differ that
@@ -120,7 +118,7 @@ static void warn_of_units(scope *s, const ferry_prepared *p, const ferry_space *
 {
     enum { UNITS = 10 };
     const ferry_scale_facts *f = &of->facts;
-    const char *how = adds_up(p, of), *what = NULL;
+    const char *what = NULL;
 
     if (p->wants.published && p->wants.scale == FERRY_SCALE_NONE && of->scale->dense)
         ferry_i_warn_once(
@@ -129,7 +127,7 @@ static void warn_of_units(scope *s, const ferry_prepared *p, const ferry_space *
             "their zero decide how much (rows have a length of %.3g, deviations of columns "
             "differ by a factor of %.3g); `scale: standard` takes both off",
             p->wants.method, of->name, f->length, f->units);
-    if (!how) return;
+    if (!adds_up(p, of)) return;
     if (f->far > 0)
         what = scope_text(s, "%lld of its %lld columns lie far from 0", (long long)f->far,
                           (long long)f->d);
@@ -142,10 +140,10 @@ static void warn_of_units(scope *s, const ferry_prepared *p, const ferry_space *
     if (what) /* one line for all such methods of a run */
         ferry_i_warn_once(
             scope_ctx(s),
-            "view '%s': %s. Methods by which %s take that as it is, and another unit or "
-            "zero gives another answer: standardise the columns (`scale: standard`) unless "
-            "it is meant",
-            of->name, what, how);
+            "view '%s': %s. Methods that bring rows to length 1, or divide them by their "
+            "sum, take that as it is, and another unit or zero gives another answer: "
+            "standardise the columns (`scale: standard`) unless it is meant",
+            of->name, what);
 }
 
 typedef struct scaling {

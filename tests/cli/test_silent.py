@@ -357,6 +357,17 @@ def test_features_that_say_nothing(folder):
     assert "count as two features" not in run(folder, task(folder, "t.csv")).err
 
 
+def test_units_are_warned_of_once(folder):
+    """Whatever a method does to rows that add up columns of other units: one line a run."""
+    r = random.Random(1)
+    for name, n, seen in (("s", 60, 60), ("t", 60, 12)):
+        lines = [f"{name}{i},{r.randrange(3) + i % 2},{r.randrange(300)},{r.randrange(40) + 10 * (i % 2)},{r.randrange(9)},{'ab'[i % 2] if i < seen else ''}"
+                 for i in range(n)]
+        write(folder, name + ".csv", "\n".join(["id,f1,f2,f3,f4,kind", *lines]) + "\n")
+    said = run(folder, task(folder, "t.csv", methods="[cdspp, triplex]")).err
+    assert said.count("another unit or zero gives another answer") == 1, said
+
+
 def test_nothing_hidden(folder):
     """A target whose labels are all visible, or that has none: methods are fitted, predictions kept."""
     data = rows(60, 2)
