@@ -23,8 +23,8 @@ def main(ferry, folders):
             score = [100 * ran[m]["metrics"]["accuracy"]["mean"] for m in ("ttl", "hop")]
             told = ran["ttl"]["diagnostics"]
             told = told[0] if isinstance(told, list) else told
-            facts = " ".join("%s %.2f" % (k, told[k]) for k in ("stable", "names", "clusters", "carried_agreement", "C") if isinstance(told.get(k), (int, float)))
-            print("%-14s %-20s ttl %5.1f hop %5.1f settled %-3s %s %s" % (top, name, *score, told["settled"], told.get("scale", ""), facts), flush=True)
+            facts = " ".join("%s %.2f" % (k, told[k]) for k in ("stable", "names", "clusters", "agreement_before", "C") if isinstance(told.get(k), (int, float)))
+            print("%-14s %-20s ttl %5.1f hop %5.1f settled %-3s %s %s" % (top, name, *score, told["refined"], told.get("scale", ""), facts), flush=True)
             for key in (name.split("-")[0], "all"):
                 families.setdefault(key, []).append(score)
     for key, scores in families.items():

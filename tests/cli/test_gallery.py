@@ -1,5 +1,6 @@
 """The gallery's real data sets: the list, what was kept of its runs, and the page that is made of both."""
 import os
+import re
 import sys
 
 from harness import FERRY, TOP, main
@@ -26,7 +27,7 @@ def test_list(folder):
     assert len(names) >= 8 and set(kept) <= set(names) and len(set(names)) == len(names), (names, list(kept))
     for name, r in kept.items():
         text = r.get("printed") or r["failed"]
-        assert "/tmp/" not in text and "/work/" not in text and "/home/" not in text, (name, text)
+        assert not re.search("/(tmp|work|home|root)/", text), (name, text)
         assert "failed" in r or all("\n  %-8s " % w in text for w in ("Use", "Expect", "Source", "Next")), (name, text)
     digits = next(e for e in real.listed() if e["name"] == "halves")
     r = real.run(FERRY, dict(digits, prepare=digits["prepare"] + " --set source=60 --set bridge=60 --set repeats=2"))
