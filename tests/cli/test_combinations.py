@@ -9,7 +9,7 @@ import random
 import shutil
 import sys
 
-from harness import ferry, main, parses, read, write
+from harness import ferry, main, parses, read, sanitized, write
 from mpi import finish, start
 
 GOALS = ("classify", "regress", "multilabel", "embed", "stream", "rate")
@@ -17,6 +17,8 @@ GOALS = ("classify", "regress", "multilabel", "embed", "stream", "rate")
 SHAPES = {"one": "a", "two": "ab", "unshared": "ac", "negative": "ac-", "graph": "g", "view-graph": "ag", "bridge": "b", "negative-bridge": "b-"}
 DEFECTS = ("none", "rows", "cells", "one-class", "no-labels", "one-row", "one-hidden", "constant", "unseen", "huge")
 MISTAKES = {("hop", "gate", "yes"), ("hop", "learner", "svm"), ("triplex", "path", "it")}  # of options that do not go together: those end it
+ONCE = {("classify", "negative", "none"), ("classify", "one", "constant"), ("classify", "two", "one-row"), ("regress", "bridge", "constant"),
+        ("rate", "ratings", "huge")}
 ROWS = {"s": 24, "b": 24, "t": 30}
 
 
@@ -171,9 +173,12 @@ def check_run(folder, where, methods, *more):
 
 
 def check_goal(folder, *goals):
-    """All methods, and advice, on every shape with every defect. Returns the reasons by combination."""
-    found = {}
-    for where in combinations(*goals):
+    """All methods, and advice, on every shape with every defect; with sanitizers on one in three and on those that differed once.
+    Returns the reasons by combination."""
+    found, part = {}, sanitized()
+    for i, where in enumerate(combinations(*goals)):
+        if part and i % 3 and where not in ONCE:
+            continue
         found[where] = check_run(folder, where, None)
         r = parses(ferry("advise", folder + "/task/task.yaml", "--json", "--threads", "1").out)
         assert plain(m["name"] for m in r["methods"]) >= {m["name"] for m in methods_of(where[0])}, (where, r)
