@@ -10,8 +10,10 @@
 #include "show/show.h"
 
 enum {
-    SOME = 5,  /* names shown of many */
-    SCALE = 50 /* more different ratings than this are no scale, and not counted */
+    SOME = 5,       /* names shown of many */
+    SCALE = 50,     /* more different ratings than this are no scale, and not counted */
+    MANY = 1000000, /* columns, of which there may be SPARE to a value */
+    SPARE = 16
 };
 
 /* What is borrowed, and what it lies in. */
@@ -121,7 +123,8 @@ static void describe_matrix(described *o, const ferry_data *d)
 }
 
 /* What `scale: auto` makes of the view by itself: other domains that share it may tip the rule.
- * Values that nothing can be made of have no scale. */
+ * Values that nothing can be made of have no scale. Nor is one told of a view that all but a few of
+ * its columns say nothing in: the rule's numbers for each column would be larger than the file by far. */
 typedef struct asked {
     const ferry_matrix *x;
     ferry_scale kind;
@@ -143,6 +146,7 @@ static ferry_status describe_scale(ferry_ctx *ctx, described *o, const ferry_mat
     asked a = {.x = x};
 
     if (x->rows == 0 || x->cols == 0) return FERRY_OK;
+    if (!x->dense && x->cols > MANY && x->cols / SPARE > x->start[x->rows]) return FERRY_OK;
     const ferry_status st = scope_run(ctx, ask_scale, &a);
     if (st == FERRY_ENUMERIC) return FERRY_OK;
     o->pub.scale = ferry_i_scale_name(a.kind);

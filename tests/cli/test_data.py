@@ -14,6 +14,12 @@ CSV = "id,height,label,weight\np,1.5,cat,2\nq,2.5,dog,\nr,3.5,cat,4\n"
 SVM = "1 1:0.5 4:2\n-1 2:1\n1 1:3 3:4\n"
 
 
+def test_inspect_of_many_empty_columns(folder):
+    """A short file may have columns without end: what is told of it takes no memory for each of them."""
+    out = ferry("inspect", write(folder, "wide.svm", "214483647:1\n")).out
+    assert "214483647 features" in out and "scale" not in out, out
+
+
 def test_inspect_model(folder):
     task = small_task(folder)
     ferry("fit", task, "-m", "logreg", "-o", folder + "/m.ferry", "-q")
