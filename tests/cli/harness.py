@@ -46,16 +46,17 @@ def refused(*args, says, cwd=None, env=None):
     return r
 
 
-def sanitized():
-    """The command was built with sanitizers: several times slower, so what runs a thousand times runs in part."""
+def built_with(*names):
+    """Whether the command has one of these symbols: b"__asan_init" (sanitizers), b"__gcov_exit" (coverage)."""
     with open(FERRY, "rb") as f:
-        return b"__asan_init" in f.read()
+        text = f.read()
+    return any(name in text for name in names)
 
 
 def can_preload():
     if "FERRY_PRELOAD" not in os.environ:
         raise Skip("FERRY_PRELOAD is not set (ctest sets it)")
-    if sanitized():
+    if built_with(b"__asan_init"):
         raise Skip("dlsym cannot be replaced before ASan has begun")
 
 
