@@ -657,7 +657,7 @@ class Weights(unittest.TestCase):
 
     def test_refused(self):
         for wrong, sentence in ((np.full(len(YT), -1.0), "weight 1 is -1"), (np.full(len(YT), np.nan), "weight 1 is nan"),
-                                (np.zeros(len(YT)), "all weights are 0"), (np.ones(3), "sample_weight.shape"), (np.ones((len(YT), 2)), "1D")):
+                                (np.zeros(len(YT)), "all weights are zero"), (np.ones(3), "sample_weight.shape"), (np.ones((len(YT), 2)), "1D")):
             with self.assertRaisesRegex(ValueError, sentence):
                 ferryml.SVM().fit(XT, YT, wrong)
         with self.assertRaises(TypeError):

@@ -238,7 +238,7 @@ ferry_status ferry_domain_set_weights(ferry_ctx *ctx, ferry_domain *d, int64_t n
     }
     for (int64_t i = 0; i < size; i++)
         all += weight[i];
-    FERRY_NEED(ctx, all > 0, FERRY_EDATA, "domain '%s': all weights are 0", d->name);
+    FERRY_NEED(ctx, all > 0, FERRY_EDATA, "domain '%s': all weights are zero", d->name);
     ferry_i_free(d->weight);
     d->n_weights = size;
     FERRY_MOVE(d->weight, weight);

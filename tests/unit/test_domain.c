@@ -740,7 +740,7 @@ static void test_weights(void **state)
     assert_fails(ctx, ferry_domain_set_weights(ctx, d, 3, NULL, nan), FERRY_EDATA,
                  "weight 3 is nan");
     assert_fails(ctx, ferry_domain_set_weights(ctx, d, 3, NULL, zero), FERRY_EDATA,
-                 "all weights are 0");
+                 "all weights are zero");
     assert_close(ferry_i_weight_of(d, instance(d, "b")), 2, 0); /* as before */
     assert_ok(ctx, ferry_i_labels_new(ctx, FERRY_LABEL_NUMBER, 3, NULL, &l));
     assert_ok(ctx, ferry_i_domain_with_labels(ctx, d, l, &b));
