@@ -253,7 +253,7 @@ class FerryEstimator(BaseEstimator):
             values = _labels(values, "classify", label)
             values = plain(values[~hidden(values, self.unlabelled)])
             if len(values):
-                check_classification_targets(values)
+                check_classification_targets(values.astype(str) if values.dtype.kind == "S" else values)  # bytes: not from 1.9 on
             found.append(values)
         return found
 
@@ -618,8 +618,8 @@ class _Stream:
 
     def _begin(self, x, y):
         """The first row of a stream, without a fit before it."""
-        names = list(x) if isinstance(x, dict) else None
-        row = np.array(list(x.values()) if isinstance(x, dict) else x, dtype=np.float64).reshape(1, -1)
+        names = sorted(x, key=str) if isinstance(x, dict) else None  # the order in which a row names its features says nothing
+        row = np.array([x[n] for n in names] if names is not None else x, dtype=np.float64).reshape(1, -1)
         self.n_features_in_ = row.shape[1]
         if names is not None:
             self.feature_names_in_, self._passed = np.array(names, dtype=object), set()
